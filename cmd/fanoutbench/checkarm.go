@@ -1,0 +1,51 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fanoutbench/fanoutbench/cmd/internal/arm"
+	"github.com/fanoutbench/fanoutbench/cmd/internal/checkarm"
+)
+
+func newCheckArm() *cobra.Command {
+	var sets []string
+	var conf checkarm.Config
+	c := &cobra.Command{
+		Use: "check-arm SPEC", Args: exactly(1, "one arm spec"),
+		Short: "play the arm protocol with an arm and name each clause that fails",
+		RunE: func(c *cobra.Command, args []string) error {
+			r, err := newResolver(c.Context())
+			if err != nil {
+				return err
+			}
+			options, err := arm.ParseOptions(sets)
+			if err != nil {
+				return usageError{err}
+			}
+			if conf.Arm, err = r.Resolve(c.Context(), args[0], options); err != nil {
+				return usageError{err}
+			}
+			conf.Log = c.ErrOrStderr()
+			failed := 0
+			for clause := range checkarm.Run(c.Context(), conf) {
+				if clause.Err == nil {
+					fmt.Fprintf(c.OutOrStdout(), "ok    %s\n", clause.Name)
+					continue
+				}
+				failed++
+				fmt.Fprintf(c.OutOrStdout(), "FAIL  %s: %v\n", clause.Name, clause.Err)
+			}
+			if failed > 0 {
+				return fmt.Errorf("%s fails %d clauses", args[0], failed)
+			}
+			return nil
+		},
+	}
+	c.Flags().StringArrayVar(&sets, "set", nil, "option NAME=VALUE of the arm, repeatable")
+	c.Flags().StringVar(&conf.Transport, "transport", "msgpack", "transport to ask for")
+	c.Flags().DurationVar(&conf.Timeout, "timeout", checkarm.DefaultTimeout, "of one trial")
+	c.Flags().DurationVar(&conf.StartTimeout, "start-timeout", checkarm.DefaultStartTimeout, "of the arm's start")
+	return c
+}

@@ -1,0 +1,41 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/fanoutbench/fanoutbench/cmd/internal/arm"
+	"github.com/fanoutbench/fanoutbench/results"
+)
+
+// What a run takes, for an estimate: rounded up from a default run on two cores.
+const (
+	timePerRow   = 300 * time.Microsecond
+	timePerTrial = 40 * time.Millisecond
+	timePerStart = 400 * time.Millisecond
+	bytesPerLine = 900
+	bytesForRest = 200 << 10
+)
+
+func dryRun(w io.Writer, arms map[string]arm.Arm, p results.Plan, output string) error {
+	for _, name := range []string{results.Reference, results.Candidate} {
+		a := arms[name]
+		fmt.Fprintf(w, "%s: %s, options %v\n  command: %s\n", name, a.Spec, a.Options, strings.Join(a.Command, " "))
+	}
+	b, err := json.MarshalIndent(p, "", "  ")
+	if err != nil {
+		return err
+	}
+	starts := 2
+	if p.Process == "round" {
+		starts *= p.Rounds + 1
+	}
+	expected := time.Duration(p.RowsPerRun+p.WarmupRows())*timePerRow + time.Duration(p.Len())*timePerTrial + time.Duration(starts)*timePerStart
+	fmt.Fprintf(w, "plan: %s\n", b)
+	fmt.Fprintf(w, "%d trials, %d rows and %d fence rows to verify; about %v and %d KiB in %s\n",
+		p.Len(), p.RowsPerRun, p.FencePerRun, expected.Round(time.Second), (p.Len()*bytesPerLine+bytesForRest)>>10, output)
+	return nil
+}

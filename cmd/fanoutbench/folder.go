@@ -1,0 +1,81 @@
+package main
+
+import (
+	"fmt"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fanoutbench/fanoutbench/results"
+)
+
+func newList() *cobra.Command {
+	return &cobra.Command{
+		Use: "list", Args: exactly(0, "none"),
+		Short: "print the built-in strategies and ZeroMQ engines",
+		RunE: func(c *cobra.Command, _ []string) error {
+			r, err := newResolver(c.Context())
+			if err != nil {
+				return err
+			}
+			w := tabwriter.NewWriter(c.OutOrStdout(), 0, 0, 2, ' ', 0)
+			for _, s := range r.Listing.Strategies {
+				fmt.Fprintf(w, "builtin:%s\t%s\n", s.Name, s.Summary)
+			}
+			for _, z := range r.Listing.ZMQ {
+				fmt.Fprintf(w, "--set zmq=%s\tZeroMQ engine\n", z)
+			}
+			return w.Flush()
+		},
+	}
+}
+
+func newReport() *cobra.Command {
+	var format string
+	c := &cobra.Command{
+		Use: "report DIR", Args: exactly(1, "the folder of a run"),
+		Short: "print a run's results",
+		RunE: func(c *cobra.Command, args []string) error {
+			f, err := results.Read(args[0])
+			if err != nil {
+				return err
+			}
+			return results.Report(c.OutOrStdout(), f, format)
+		},
+	}
+	c.Flags().StringVar(&format, "format", "text", "text, markdown, csv or json")
+	return c
+}
+
+func newVerify() *cobra.Command {
+	var tree string
+	c := &cobra.Command{
+		Use: "verify DIR", Args: exactly(1, "the folder of a run"),
+		Short: "recompute a run's figures and check every hash within reach",
+		RunE: func(c *cobra.Command, args []string) error {
+			var opt results.VerifyOptions
+			if tree != "" {
+				opt.Trees = map[string]string{results.Reference: tree, results.Candidate: tree}
+			}
+			checks, err := results.Verify(args[0], opt)
+			failed := 0
+			for _, k := range checks {
+				word := "ok  "
+				if !k.OK {
+					word = "FAIL"
+					failed++
+				}
+				fmt.Fprintf(c.OutOrStdout(), "%s  %s: %s\n", word, k.Name, k.Detail)
+			}
+			if err != nil {
+				return err
+			}
+			if failed > 0 {
+				return fmt.Errorf("%d of %d checks failed", failed, len(checks))
+			}
+			return nil
+		},
+	}
+	c.Flags().StringVar(&tree, "tree", "", "checkout whose files the arms' sources are compared with")
+	return c
+}

@@ -1,0 +1,100 @@
+// Fanoutbench measures the paths by which an LLM server hands decoded rows to
+// its HTTP workers.
+//
+// Two arms, a reference and a candidate, replay the same incremental token
+// batches through their own IPC path in paired rounds of random order. Every
+// delivered row is verified; the per-round reductions come out with intervals,
+// raw trials and the hashes of what ran.
+//
+// Usage:
+//
+//	fanoutbench [run] --reference SPEC --candidate SPEC [flags]
+//	fanoutbench list
+//	fanoutbench check-arm SPEC
+//	fanoutbench report DIR [--format text|markdown|csv|json]
+//	fanoutbench verify DIR
+//
+// Exit status: 0 when the measurement is complete and verified, whatever it
+// says; 2 for a mistake in the command line; 4 when a run is invalid, incomplete
+// or interrupted, an arm fails a clause, or a folder does not verify. ("go run"
+// turns every failure into 1.)
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+)
+
+// Exit statuses.
+const (
+	exitOK      = 0
+	exitUsage   = 2
+	exitInvalid = 4
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	err := run(ctx, os.Stdin, os.Stdout, os.Stderr, os.Args[1:])
+	stop()
+	os.Exit(status(os.Stderr, err))
+}
+
+// usageError is a mistake in the command line.
+type usageError struct{ err error }
+
+func (e usageError) Error() string { return e.err.Error() }
+func (e usageError) Unwrap() error { return e.err }
+
+func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
+
+// status prints err, if any, and gives the exit status that stands for it.
+func status(stderr io.Writer, err error) int {
+	if err == nil {
+		return exitOK
+	}
+	fmt.Fprintf(stderr, "fanoutbench: %v\n", err)
+	var usage usageError
+	if errors.As(err, &usage) {
+		return exitUsage
+	}
+	return exitInvalid
+}
+
+func run(ctx context.Context, stdin io.Reader, stdout, stderr io.Writer, args []string) error {
+	root := newRoot()
+	root.SetArgs(args)
+	root.SetIn(stdin)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	return root.ExecuteContext(ctx)
+}
+
+// newRoot is the command tree; without a subcommand it is run.
+func newRoot() *cobra.Command {
+	root := newRun("fanoutbench")
+	root.Long = "Compare two ways of fanning decoded batches out to HTTP workers: the same rows,\n" +
+		"over real ZeroMQ IPC, in paired rounds of random order, every row verified."
+	root.SilenceErrors = true
+	root.SilenceUsage = true
+	root.CompletionOptions.HiddenDefaultCmd = true
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	root.AddCommand(newRun("run"), newList(), newCheckArm(), newReport(), newVerify(), newController(), newWorker())
+	return root
+}
+
+// exactly is cobra.ExactArgs with this program's exit status.
+func exactly(n int, what string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		if len(args) != n {
+			return usagef("%d arguments %q, want %s", len(args), args, what)
+		}
+		return nil
+	}
+}

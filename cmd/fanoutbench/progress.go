@@ -1,0 +1,45 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"golang.org/x/term"
+)
+
+// progress shows how far a run is: a bar on a terminal, a line a round elsewhere.
+type progress struct {
+	w     io.Writer
+	tty   bool
+	round int
+	shown bool
+}
+
+func newProgress(w io.Writer) *progress {
+	f, ok := w.(*os.File)
+	return &progress{w: w, tty: ok && term.IsTerminal(int(f.Fd())), round: -2}
+}
+
+const barWidth = 40
+
+func (p *progress) Trial(done, total, round int) {
+	if p.tty {
+		filled := barWidth * done / total
+		fmt.Fprintf(p.w, "\r[%s%s] round %d, %d of %d trials", strings.Repeat("#", filled), strings.Repeat(".", barWidth-filled), round, done, total)
+		p.shown = true
+		return
+	}
+	if round != p.round {
+		p.round = round
+		fmt.Fprintf(p.w, "round %d begins: %d of %d trials are verified\n", round, done-1, total)
+	}
+}
+
+// end leaves the bar's line.
+func (p *progress) end() {
+	if p.shown {
+		fmt.Fprintln(p.w)
+	}
+}

@@ -1,0 +1,174 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fanoutbench/fanoutbench/cmd/internal/arm"
+	"github.com/fanoutbench/fanoutbench/cmd/internal/driver"
+	"github.com/fanoutbench/fanoutbench/cmd/internal/plan"
+	"github.com/fanoutbench/fanoutbench/protocol"
+	"github.com/fanoutbench/fanoutbench/results"
+)
+
+// runFlags are the settings of a run as the command line gives them.
+type runFlags struct {
+	reference, candidate               string
+	sets, referenceSets, candidateSets []string
+	transport, consumer, pace, process string
+	counts                             []int
+	metadata                           []string
+	rounds, repetitions, workers       int
+	seed                               uint64
+	timeout, startTimeout              time.Duration
+	output                             string
+	dryRun                             bool
+}
+
+const (
+	defaultReference = "builtin:per-row"
+	defaultCandidate = "builtin:splice"
+)
+
+func newRun(name string) *cobra.Command {
+	var f runFlags
+	c := &cobra.Command{
+		Use: name, Args: exactly(0, "none: arms are given with --reference and --candidate"),
+		Short: "measure a candidate arm against a reference (the default command)",
+		RunE: func(c *cobra.Command, _ []string) error {
+			if !c.Flags().Changed("seed") {
+				f.seed = randomSeed()
+			}
+			return f.run(c.Context(), c.OutOrStdout(), c.ErrOrStderr())
+		},
+	}
+	fl := c.Flags()
+	fl.SortFlags = false
+	fl.StringVar(&f.reference, "reference", defaultReference, "the arm to compare with: builtin:STRATEGY or exec:COMMAND")
+	fl.StringVar(&f.candidate, "candidate", defaultCandidate, "the arm in question")
+	fl.StringArrayVar(&f.sets, "set", nil, "option NAME=VALUE of both arms, repeatable")
+	fl.StringArrayVar(&f.referenceSets, "reference-set", nil, "option of the reference")
+	fl.StringArrayVar(&f.candidateSets, "candidate-set", nil, "option of the candidate")
+	fl.StringVar(&f.transport, "transport", protocol.TransportMsgpack, "msgpack (opaque metadata wrapped), or the control without wrappers: native (builtin arms), pickle (arms that have it)")
+	fl.IntSliceVar(&f.counts, "counts", []int{1, 32, 310}, "rows of a batch, one cell each")
+	fl.StringSliceVar(&f.metadata, "metadata", []string{"plain", "rich"}, "metadata of the rows, one cell each")
+	fl.IntVar(&f.rounds, "rounds", 9, "counted rounds, 1 to 1000; below 6 no interval exists")
+	fl.IntVar(&f.repetitions, "repetitions", 3, "trials of each arm in a cell and round")
+	fl.Uint64Var(&f.seed, "seed", 0, "of the coins and the metadata (default: random, recorded)")
+	fl.IntVar(&f.workers, "http-workers", 4, "consumers, one endpoint each")
+	fl.StringVar(&f.consumer, "consumer", protocol.ConsumerDecode, "decode every message on receipt, or raw: count its rows only")
+	fl.StringVar(&f.pace, "pace", protocol.PaceArrived, "send a batch when all rows of the one before have arrived, or none: at once")
+	fl.StringVar(&f.process, "process", driver.ProcessRound, "fresh processes each round, or one set for the whole run")
+	fl.DurationVar(&f.timeout, "timeout", 30*time.Second, "of one trial")
+	fl.DurationVar(&f.startTimeout, "start-timeout", 10*time.Second, "of an arm's start")
+	fl.StringVar(&f.output, "output", "", "run folder to make (default: runs/ and the UTC time)")
+	fl.BoolVar(&f.dryRun, "dry-run", false, "print the arms, the plan and what it will take, and measure nothing")
+	return c
+}
+
+func randomSeed() uint64 {
+	var b [8]byte
+	rand.Read(b[:])                               // never fails, by its documentation
+	return binary.LittleEndian.Uint64(b[:]) >> 11 // 53 bits: exact in every JSON reader
+}
+
+func (f *runFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
+	arms, err := f.arms(ctx)
+	if err != nil {
+		return err
+	}
+	p := f.plan(arms)
+	if err := p.Validate(); err != nil {
+		return usageError{err}
+	}
+	if f.output == "" {
+		f.output = filepath.Join("runs", time.Now().UTC().Format("20060102T150405Z"))
+	}
+	if _, err := os.Lstat(f.output); err == nil {
+		return usagef("output %s exists, want a folder to make: a run is never overwritten", f.output)
+	}
+	if f.dryRun {
+		return dryRun(stdout, arms, p, f.output)
+	}
+	bar := newProgress(stderr)
+	_, runErr := driver.Run(ctx, driver.Config{
+		Plan: p, Arms: arms, Output: f.output, Progress: bar,
+		Command: append([]string{"fanoutbench"}, os.Args[1:]...),
+	})
+	bar.end()
+	folder, err := results.Read(f.output)
+	if err != nil {
+		return fmt.Errorf("%w; and its folder cannot be read: %w", runErr, err)
+	}
+	if err := results.Report(stdout, folder, "text"); err != nil {
+		return err
+	}
+	fmt.Fprintf(stderr, "results in %s\n", f.output)
+	return runErr
+}
+
+// arms resolves both specs with their options.
+func (f *runFlags) arms(ctx context.Context) (map[string]arm.Arm, error) {
+	resolver, err := newResolver(ctx)
+	if err != nil {
+		return nil, err
+	}
+	arms := map[string]arm.Arm{}
+	for _, a := range []struct {
+		name, spec string
+		sets       []string
+	}{
+		{results.Reference, f.reference, f.referenceSets},
+		{results.Candidate, f.candidate, f.candidateSets},
+	} {
+		options, err := arm.ParseOptions(slices.Concat(f.sets, a.sets))
+		if err != nil {
+			return nil, usagef("%s: %w", a.name, err)
+		}
+		if arms[a.name], err = resolver.Resolve(ctx, a.spec, options); err != nil {
+			return nil, usagef("%s: %w", a.name, err)
+		}
+		if f.transport == protocol.TransportPickle && arms[a.name].Kind == arm.KindBuiltin {
+			return nil, usagef("%s: transport %q, a builtin arm has %q and %q", a.name, f.transport, protocol.TransportMsgpack, protocol.TransportNative)
+		}
+	}
+	return arms, nil
+}
+
+func newResolver(ctx context.Context) (*arm.Resolver, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	return arm.NewResolver(ctx, self)
+}
+
+func (f *runFlags) plan(arms map[string]arm.Arm) results.Plan {
+	asked := func(name string) results.ArmPlan {
+		return results.ArmPlan{Spec: arms[name].Spec, Options: arms[name].Options}
+	}
+	return plan.New(results.Plan{
+		ToolVersion: toolVersion(), Reference: asked(results.Reference), Candidate: asked(results.Candidate),
+		Transport: f.transport, Counts: f.counts, Metadata: f.metadata, Rounds: f.rounds, Repetitions: f.repetitions,
+		Seed: f.seed, Stream: "seed", HTTPWorkers: f.workers, Consumer: f.consumer, Pace: f.pace, Process: f.process,
+		TimeoutMS: int(f.timeout.Milliseconds()), StartTimeoutMS: int(f.startTimeout.Milliseconds()),
+	})
+}
+
+// toolVersion is the module version that this program was built as.
+func toolVersion() string {
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
+		return info.Main.Version
+	}
+	return "(devel)"
+}

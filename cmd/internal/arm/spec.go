@@ -1,0 +1,166 @@
+package arm
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+
+	"github.com/fanoutbench/fanoutbench/protocol"
+)
+
+// Kinds of arm.
+const (
+	KindBuiltin = "builtin"
+	KindExec    = "exec"
+	KindDir     = "dir"
+	KindGit     = "git"
+	KindSGLang  = "sglang"
+)
+
+var kinds = []string{KindBuiltin, KindExec, KindDir, KindGit, KindSGLang}
+
+// Hidden commands of this program that an arm is made of.
+const (
+	ControllerCommand = "__controller"
+	WorkerCommand     = "__worker"
+)
+
+// Arm is a spec that names exactly one thing.
+type Arm struct {
+	Spec    string // as given, with its kind written out
+	Kind    string
+	Name    string            // the strategy, or the command
+	Options map[string]string // of the spec and of --set; the controller knows which exist
+	Command []string
+}
+
+// OwnClock reports whether the arm brings its own controller, and so its own
+// clock and consumers.
+func (a Arm) OwnClock() bool { return a.Kind == KindExec }
+
+// SpecError is a spec, or an option, that cannot be run.
+type SpecError struct{ Spec, Reason string }
+
+func (e *SpecError) Error() string { return fmt.Sprintf("arm %q: %s", e.Spec, e.Reason) }
+
+// Resolver knows what specs can name. Self is this program's path.
+type Resolver struct {
+	Self    string
+	Listing protocol.Listing
+}
+
+// NewResolver asks this program's worker what it has.
+func NewResolver(ctx context.Context, self string) (*Resolver, error) {
+	out, err := exec.CommandContext(ctx, self, WorkerCommand, "--list").Output()
+	if err != nil {
+		return nil, fmt.Errorf("arm: ask %s for its strategies: %w", self, err)
+	}
+	r := &Resolver{Self: self}
+	if err := json.Unmarshal(out, &r.Listing); err != nil {
+		return nil, fmt.Errorf("arm: the list of %s: %w", self, err)
+	}
+	return r, nil
+}
+
+// Resolve finds the one thing that spec names. Options given with set come on
+// top of those in the spec.
+func (r *Resolver) Resolve(ctx context.Context, spec string, set map[string]string) (Arm, error) {
+	kind, rest, ok := strings.Cut(spec, ":")
+	if !ok {
+		var err error
+		if kind, err = r.bareWord(ctx, spec); err != nil {
+			return Arm{}, err
+		}
+		rest = spec
+	}
+	if rest == "" {
+		return Arm{}, &SpecError{spec, "nothing after the colon"}
+	}
+	a := Arm{Spec: kind + ":" + rest, Kind: kind, Name: rest, Options: map[string]string{}}
+	switch kind {
+	case KindBuiltin:
+		if err := r.builtin(&a); err != nil {
+			return Arm{}, err
+		}
+	case KindExec:
+		a.Command = []string{"sh", "-c", "exec " + rest}
+	case KindDir, KindGit, KindSGLang:
+		return Arm{}, &SpecError{spec, "source trees as arms are not built yet; this version runs builtin: and exec: arms"}
+	default:
+		return Arm{}, &SpecError{spec, fmt.Sprintf("unknown kind %q, want one of %s", kind, strings.Join(kinds, ", "))}
+	}
+	maps.Copy(a.Options, set)
+	return a, nil
+}
+
+func (r *Resolver) strategies() []string {
+	var names []string
+	for _, s := range r.Listing.Strategies {
+		names = append(names, s.Name)
+	}
+	return names
+}
+
+func (r *Resolver) bareWord(ctx context.Context, word string) (string, error) {
+	name, _, _ := strings.Cut(word, "@")
+	var could []string
+	if slices.Contains(r.strategies(), name) {
+		could = append(could, KindBuiltin)
+	}
+	if st, err := os.Stat(word); err == nil && st.IsDir() {
+		could = append(could, KindDir)
+	} else if exec.CommandContext(ctx, "git", "rev-parse", "--quiet", "--verify", word+"^{commit}").Run() == nil {
+		could = append(could, KindGit)
+	}
+	switch len(could) {
+	case 1:
+		return could[0], nil
+	case 0:
+		return "", &SpecError{word, fmt.Sprintf("is no strategy (%s), no folder and no revision here; write KIND:%s with a kind of %s",
+			strings.Join(r.strategies(), ", "), word, strings.Join(kinds, ", "))}
+	}
+	for i, kind := range could {
+		could[i] = kind + ":" + word
+	}
+	return "", &SpecError{word, "could be " + strings.Join(could, " or ") + "; write which"}
+}
+
+// builtin takes STRATEGY@K=V,K=V apart.
+func (r *Resolver) builtin(a *Arm) error {
+	name, options, has := strings.Cut(a.Name, "@")
+	if !slices.Contains(r.strategies(), name) {
+		return &SpecError{a.Spec, fmt.Sprintf("no strategy %q, want one of %s", name, strings.Join(r.strategies(), ", "))}
+	}
+	if has {
+		parsed, err := ParseOptions(strings.Split(options, ","))
+		if err != nil {
+			return &SpecError{a.Spec, err.Error()}
+		}
+		a.Options = parsed
+	}
+	a.Spec, a.Name = KindBuiltin+":"+name, name
+	a.Command = []string{r.Self, ControllerCommand, "--strategy", name}
+	return nil
+}
+
+// ParseOptions reads K=V pairs.
+func ParseOptions(pairs []string) (map[string]string, error) {
+	options := map[string]string{}
+	for _, p := range pairs {
+		k, v, ok := strings.Cut(p, "=")
+		if !ok || k == "" {
+			return nil, fmt.Errorf("option %q, want NAME=VALUE", p)
+		}
+		if _, twice := options[k]; twice {
+			return nil, errors.New("option " + k + " is given twice")
+		}
+		options[k] = v
+	}
+	return options, nil
+}

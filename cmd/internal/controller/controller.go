@@ -1,0 +1,306 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/fanoutbench/fanoutbench/protocol"
+	"github.com/fanoutbench/fanoutbench/runtime/transport"
+)
+
+// Config says which worker to run.
+type Config struct {
+	Worker   []string // command line of the worker
+	Strategy string
+	Log      io.Writer // the worker's standard error
+}
+
+// optionZMQ is the one option of a builtin arm so far.
+const optionZMQ = "zmq"
+
+type controller struct {
+	conf    Config
+	conn    *protocol.Conn
+	hello   protocol.Hello
+	options map[string]string
+	inbox   *inbox
+	worker  *workerProcess
+	push    transport.Push
+	frame   []byte    // buffer of outgoing frames
+	start   time.Time // zero of this process's own clock
+}
+
+// Run serves one driver until it says stop or its input ends. What goes wrong
+// is also told to the driver, in an error line.
+func Run(ctx context.Context, in io.Reader, out io.Writer, conf Config) (err error) {
+	c := &controller{conf: conf, conn: protocol.NewConn(in, out), start: time.Now()}
+	lines := make(chan lineOrError)
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	go c.read(ctx, cancel, lines)
+	err = c.serve(ctx, lines)
+	if err != nil && !errors.Is(err, errInputEnded) {
+		err = errors.Join(err, c.conn.Send(protocol.Error{Type: protocol.TypeError, Message: err.Error()}))
+	}
+	return errors.Join(err, c.close())
+}
+
+type lineOrError struct {
+	line protocol.Line
+	err  error
+}
+
+var errInputEnded = errors.New("controller: the driver's end of the pipe closed without a stop")
+
+// read passes lines on. When the input ends, whatever runs is cancelled: the
+// driver has died, and nothing of this arm may outlive it.
+func (c *controller) read(ctx context.Context, cancel context.CancelCauseFunc, lines chan<- lineOrError) {
+	for {
+		line, err := c.conn.Receive()
+		if errors.Is(err, io.EOF) {
+			err = errInputEnded
+		}
+		if err != nil {
+			cancel(err)
+		}
+		select {
+		case lines <- lineOrError{line, err}:
+		case <-ctx.Done():
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+func next(ctx context.Context, lines <-chan lineOrError) (protocol.Line, error) {
+	select {
+	case l := <-lines:
+		return l.line, l.err
+	case <-ctx.Done():
+		return protocol.Line{}, context.Cause(ctx)
+	}
+}
+
+func (c *controller) serve(ctx context.Context, lines <-chan lineOrError) error {
+	line, err := next(ctx, lines)
+	if err != nil {
+		return err
+	}
+	receipt, err := c.open(ctx, line)
+	if err != nil {
+		return err
+	}
+	if err := c.conn.Send(receipt); err != nil {
+		return err
+	}
+	for {
+		line, err := next(ctx, lines)
+		if err != nil {
+			return err
+		}
+		switch line.Type {
+		case protocol.TypeTrial:
+			var t protocol.Trial
+			if err := line.Decode(&t); err != nil {
+				return err
+			}
+			result, err := c.trial(ctx, t)
+			if err != nil {
+				return err
+			}
+			if err := c.conn.Send(result); err != nil {
+				return err
+			}
+		case protocol.TypeStop:
+			return errors.Join(c.close(), c.conn.Send(protocol.Signal{Type: protocol.TypeStopped}))
+		default:
+			return fmt.Errorf("controller: a line of type %q, want %q or %q", line.Type, protocol.TypeTrial, protocol.TypeStop)
+		}
+	}
+}
+
+// open checks hello and brings the arm up.
+func (c *controller) open(ctx context.Context, line protocol.Line) (protocol.Receipt, error) {
+	var r protocol.Receipt
+	if err := line.Expect(protocol.TypeHello, &c.hello); err != nil {
+		return r, err
+	}
+	if err := c.check(); err != nil {
+		return r, err
+	}
+	var err error
+	if c.inbox, err = newInbox(c.options[optionZMQ], c.endpoints(), c.hello.Consumer); err != nil {
+		return r, err
+	}
+	input := "ipc://" + filepath.Join(c.hello.Dir, "w")
+	wait := time.Duration(c.hello.WaitMS) * time.Millisecond
+	c.worker, err = startWorker(ctx, c.conf, protocol.Configure{
+		Type:        protocol.TypeConfigure,
+		WireVersion: protocol.WireVersion,
+		Strategy:    c.conf.Strategy,
+		ZMQ:         c.options[optionZMQ],
+		Endpoint:    input,
+		SendMS:      c.hello.WaitMS,
+	})
+	if err != nil {
+		return r, err
+	}
+	c.push, err = transport.Connect(ctx, c.options[optionZMQ], input, transport.Options{DialTimeout: wait, SendTimeout: wait})
+	if err != nil {
+		return r, err
+	}
+	return c.receipt()
+}
+
+func (c *controller) check() error {
+	h := c.hello
+	switch {
+	case h.Version != protocol.Version:
+		return fmt.Errorf("controller: protocol version %d, this controller speaks %d", h.Version, protocol.Version)
+	case !slices.Contains(transports, h.Transport):
+		return fmt.Errorf("controller: transport %q, a builtin arm has %s", h.Transport, strings.Join(transports, " and "))
+	case h.HTTPWorkers < 1:
+		return fmt.Errorf("controller: http_workers is %d, want at least 1", h.HTTPWorkers)
+	case h.Consumer != protocol.ConsumerDecode && h.Consumer != protocol.ConsumerRaw:
+		return fmt.Errorf("controller: consumer %q, want %q or %q", h.Consumer, protocol.ConsumerDecode, protocol.ConsumerRaw)
+	case h.Pace != protocol.PaceArrived && h.Pace != protocol.PaceNone:
+		return fmt.Errorf("controller: pace %q, want %q or %q", h.Pace, protocol.PaceArrived, protocol.PaceNone)
+	case h.WaitMS < 1:
+		return fmt.Errorf("controller: wait_ms is %d, want at least 1", h.WaitMS)
+	}
+	c.options = map[string]string{optionZMQ: transport.Engines()[0]}
+	for _, name := range slices.Sorted(maps.Keys(h.Options)) {
+		if _, ok := c.options[name]; !ok {
+			return fmt.Errorf("controller: option %q is not one of a builtin arm's: %s", name, strings.Join(slices.Sorted(maps.Keys(c.options)), ", "))
+		}
+		c.options[name] = h.Options[name]
+	}
+	return nil
+}
+
+var transports = []string{protocol.TransportMsgpack, protocol.TransportNative}
+
+func (c *controller) endpoints() []string {
+	e := make([]string, c.hello.HTTPWorkers)
+	for i := range e {
+		e[i] = "ipc://" + filepath.Join(c.hello.Dir, fmt.Sprintf("c%d", i))
+	}
+	return e
+}
+
+func (c *controller) receipt() (protocol.Receipt, error) {
+	binaries, err := c.binaries()
+	if err != nil {
+		return protocol.Receipt{}, err
+	}
+	return protocol.Receipt{
+		Type:           protocol.TypeReceipt,
+		Version:        protocol.Version,
+		Runtime:        "fanoutbench",
+		RuntimeVersion: c.worker.ready.Version,
+		Transports:     transports,
+		Transport:      c.hello.Transport,
+		Strategy:       c.worker.ready.Strategy,
+		Options:        c.options,
+		PIDs:           []int{c.worker.pid()},
+		Packages:       c.worker.ready.Packages,
+		Sources:        []protocol.Source{}, // the driver hashes a Go tree's files itself
+		BinarySHA256:   binaries,
+		Counters:       c.worker.ready.Counters,
+		Endpoints:      c.endpoints(),
+		Router:         "none",
+		Messages:       messageLayouts(),
+	}, nil
+}
+
+func (c *controller) trial(ctx context.Context, t protocol.Trial) (protocol.Result, error) {
+	var w protocol.Work
+	if err := protocol.ReadFile(t.Work, &w); err != nil {
+		return protocol.Result{}, err
+	}
+	r, err := c.play(ctx, t, w)
+	if err != nil {
+		return r, fmt.Errorf("controller: trial %s: %w", t.ID, errors.Join(err, c.worker.obituary()))
+	}
+	return r, nil
+}
+
+// play runs one trial: untimed preparation, the timed stream, the fence, the
+// quiet period, the report.
+func (c *controller) play(ctx context.Context, t protocol.Trial, w protocol.Work) (protocol.Result, error) {
+	ctx, cancel := c.worker.watch(ctx)
+	defer cancel()
+	stream, err := c.outgoing(w.Stream)
+	if err != nil {
+		return protocol.Result{}, err
+	}
+	fence, err := c.outgoing(w.Fence)
+	if err != nil {
+		return protocol.Result{}, err
+	}
+	if err := c.prepare(ctx, w, append(slices.Clone(stream), fence...)); err != nil {
+		return protocol.Result{}, err
+	}
+	run := newRun(c, w)
+	runtime.GC()
+	percent := debug.SetGCPercent(-1)
+	metrics, err := run.measure(ctx, stream, fence)
+	debug.SetGCPercent(percent)
+	if err != nil {
+		return protocol.Result{}, err
+	}
+	report, err := c.worker.report(ctx)
+	if err != nil {
+		return protocol.Result{}, err
+	}
+	if len(report.Errors) > 0 {
+		return protocol.Result{}, fmt.Errorf("the worker reports: %s", strings.Join(report.Errors, "; "))
+	}
+	delivery, err := c.inbox.delivery()
+	if err != nil {
+		return protocol.Result{}, err
+	}
+	rows, err := protocol.WriteFile(filepath.Join(c.hello.Dir, "rows.json"), delivery)
+	return protocol.Result{
+		Type:     protocol.TypeResult,
+		ID:       t.ID,
+		Metrics:  metrics,
+		Counters: report.Counters,
+		Rows:     rows,
+		Stalled:  run.stalled,
+	}, err
+}
+
+// offset is what to add to a time of this process's own clock, in seconds, to
+// get the shared clock.
+func (c *controller) offset() float64 {
+	now := time.Now()
+	return float64(now.UnixNano())/1e9 - now.Sub(c.start).Seconds()
+}
+
+func (c *controller) close() error {
+	var errs []error
+	if c.push != nil {
+		errs = append(errs, c.push.Close())
+		c.push = nil
+	}
+	if c.worker != nil {
+		errs = append(errs, c.worker.stop())
+		c.worker = nil
+	}
+	if c.inbox != nil {
+		errs = append(errs, c.inbox.close())
+		c.inbox = nil
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,21 @@
+// Package controller answers the arm protocol for builtin arms: it owns the
+// consumers and the clock, and runs a worker process of this module, perhaps of
+// another revision, as the code under test.
+//
+// In the private folder that hello names it binds one PULL a consumer, then
+// starts the worker, which binds its input, and connects to that. Everything
+// the worker is told goes over the control pipe (package protocol); batches and
+// rows go over the sockets only.
+//
+// The timed part (consume.go) runs on one locked thread without a goroutine
+// beside it, except with pace "none", where a second goroutine sends, since a
+// sender that waits for the worker while the worker waits for a consumer would
+// wait for ever. Garbage is collected before and collection is off until the
+// clock stops. Frames are decoded on receipt, opaque metadata included, and
+// kept; rows are made of them, and compared, when no clock runs.
+//
+// What ends a trial early: the worker exits (its log's last lines are in the
+// error), a frame does not decode, a socket fails. Rows that do not come within
+// wait_ms end it too, but as a result marked stalled, so that the driver can
+// name the row that is missing.
+package controller

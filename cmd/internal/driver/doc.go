@@ -1,0 +1,14 @@
+// Package driver runs a plan: two arms, paired rounds, every row judged.
+//
+// In each round both arms live: fresh processes with --process round, the same
+// ones throughout with run. A fresh process first runs one warm-up stream a
+// cell, verified and fenced, and not recorded. Then every cell, every
+// repetition and both arms take their turn, the arm that the round's coin named
+// going first. Both arms of a repetition get the same work file.
+//
+// A trial is recorded only after the oracle has found every row right. The first
+// fault ends the run as invalid and nothing of its timing is published; an
+// interruption ends it as incomplete. Either way the folder is closed with a
+// result, every process is gone and the private folder is removed before Run
+// returns.
+package driver

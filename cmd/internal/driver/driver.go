@@ -1,0 +1,229 @@
+package driver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/fanoutbench/fanoutbench/cmd/internal/arm"
+	"github.com/fanoutbench/fanoutbench/cmd/internal/oracle"
+	"github.com/fanoutbench/fanoutbench/cmd/internal/plan"
+	"github.com/fanoutbench/fanoutbench/cmd/internal/stream"
+	"github.com/fanoutbench/fanoutbench/protocol"
+	"github.com/fanoutbench/fanoutbench/results"
+)
+
+// Process lifetimes.
+const (
+	ProcessRound = "round"
+	ProcessRun   = "run"
+)
+
+// Progress hears of every trial as it ends, warm-ups included.
+type Progress interface {
+	Trial(done, total int, round int)
+}
+
+// Config is a run to do.
+type Config struct {
+	Plan     results.Plan
+	Arms     map[string]arm.Arm // reference and candidate
+	Output   string             // folder to make
+	Command  []string           // for the record
+	Progress Progress
+}
+
+// ErrNotVerified is the error of a run that ended invalid or incomplete; the
+// result says why.
+var ErrNotVerified = errors.New("the run is not verified")
+
+type driver struct {
+	conf     Config
+	plan     results.Plan
+	run      *results.Run
+	dir      string // private folder
+	sessions map[string]*arm.Session
+	logs     map[string]*os.File
+	about    map[string]results.Arm
+	layouts  map[string]oracle.Layout
+	works    map[string]work
+	out      results.Outcome
+	done     int
+	warnings []string
+}
+
+// work is one stream on disk with what it must deliver, shared by both arms.
+type work struct {
+	file protocol.File
+	want *oracle.Expectation
+}
+
+// Run runs the plan. The error is an operational one (the folder cannot be
+// made or written) or ErrNotVerified with a complete result.
+func Run(ctx context.Context, conf Config) (result results.Result, err error) {
+	run, err := results.Create(conf.Output, conf.Plan)
+	if err != nil {
+		return result, err
+	}
+	d := &driver{
+		conf: conf, plan: conf.Plan, run: run,
+		sessions: map[string]*arm.Session{}, logs: map[string]*os.File{},
+		about: map[string]results.Arm{}, layouts: map[string]oracle.Layout{}, works: map[string]work{},
+	}
+	d.out.Environment = results.CaptureEnvironment(conf.Command)
+	ending := d.all(ctx)
+	d.out.Environment.End()
+	d.out.Arms = d.about
+	d.out.Verdict = d.verdict(ctx, ending)
+	result, err = run.Finish(d.out)
+	if err != nil {
+		return result, errors.Join(ending, err)
+	}
+	if result.Verdict.Status != results.StatusVerified {
+		return result, ErrNotVerified
+	}
+	return result, nil
+}
+
+// all runs every round and leaves no process, folder or open file behind.
+func (d *driver) all(ctx context.Context) (err error) {
+	if d.dir, err = arm.PrivateDir(); err != nil {
+		return err
+	}
+	defer func() {
+		err = errors.Join(err, d.stop(ctx))
+		for _, f := range d.logs {
+			err = errors.Join(err, f.Close())
+		}
+		err = errors.Join(err, os.RemoveAll(d.dir))
+	}()
+	if err := d.openLogs(); err != nil {
+		return err
+	}
+	for round := -1; round < d.plan.Rounds; round++ {
+		if err := d.round(ctx, round); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (d *driver) openLogs() error {
+	for name := range d.conf.Arms {
+		f, err := os.Create(filepath.Join(d.run.Dir(), results.LogFolder, name+".log"))
+		if err != nil {
+			return fmt.Errorf("driver: %w", err)
+		}
+		d.logs[name] = f
+	}
+	return nil
+}
+
+func (d *driver) round(ctx context.Context, round int) error {
+	order := armOrder(d.plan.First[round+1])
+	if len(d.sessions) == 0 {
+		if err := d.start(ctx, round, order); err != nil {
+			return err
+		}
+		if err := d.warmUp(ctx, round, order); err != nil {
+			return err
+		}
+	}
+	for slot := range d.plan.Trials() {
+		if slot.Round != round {
+			continue
+		}
+		if err := d.trial(ctx, slot); err != nil {
+			return err
+		}
+	}
+	clear(d.works)
+	if d.plan.Process == ProcessRound {
+		return d.stop(ctx)
+	}
+	return nil
+}
+
+func armOrder(first string) []string {
+	if first == results.Candidate {
+		return []string{results.Candidate, results.Reference}
+	}
+	return []string{results.Reference, results.Candidate}
+}
+
+func (d *driver) start(ctx context.Context, round int, order []string) error {
+	for _, name := range order {
+		dir := filepath.Join(d.dir, fmt.Sprintf("%s-%d", name, round+1))
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			return fmt.Errorf("driver: %w", err)
+		}
+		timeout := milliseconds(d.plan.StartTimeoutMS)
+		s, err := arm.Start(ctx, d.conf.Arms[name], arm.StartConfig{
+			Name: name, Timeout: timeout, Log: d.logs[name],
+			Hello: protocol.Hello{
+				Version:   protocol.Version,
+				Transport: d.plan.Transport, HTTPWorkers: d.plan.HTTPWorkers,
+				Consumer: d.plan.Consumer, Pace: d.plan.Pace, Dir: dir,
+				WaitMS: max(1, d.plan.TimeoutMS*2/3),
+			},
+		})
+		if err != nil {
+			return &located{err: err, arm: name, slot: results.Slot{Round: round}}
+		}
+		d.sessions[name] = s
+		if err := d.meet(name, s); err != nil {
+			return &located{err: err, arm: name, slot: results.Slot{Round: round}}
+		}
+	}
+	d.share()
+	return nil
+}
+
+// stop ends both arms and removes their folders' contents.
+func (d *driver) stop(ctx context.Context) error {
+	var errs []error
+	for name, s := range d.sessions {
+		if err := s.Stop(ctx); err != nil && ctx.Err() == nil {
+			errs = append(errs, &located{err: err, arm: name, slot: results.Slot{Round: afterRounds}})
+		}
+	}
+	clear(d.sessions)
+	return errors.Join(errs...)
+}
+
+func (d *driver) warmUp(ctx context.Context, round int, order []string) error {
+	for _, cell := range plan.Cells(d.plan) {
+		for _, name := range order {
+			slot := results.Slot{Round: round, Repetition: stream.WarmupRepetition, Count: cell.Count, Metadata: cell.Metadata, Arm: name}
+			v, err := d.verified(ctx, slot)
+			if err != nil {
+				return err
+			}
+			d.out.WarmupRows += v.work.want.Rows()
+		}
+	}
+	return nil
+}
+
+func (d *driver) trial(ctx context.Context, slot results.Slot) error {
+	v, err := d.verified(ctx, slot)
+	if err != nil {
+		return err
+	}
+	d.out.VerifiedRows += v.work.want.Rows()
+	d.out.FenceRows += v.work.want.FenceRows()
+	m := v.result.Metrics
+	return d.run.Append(results.Trial{
+		Round: slot.Round, Repetition: slot.Repetition, Count: slot.Count, Metadata: slot.Metadata,
+		Arm: slot.Arm, Position: slot.Position,
+		CompleteMS: m.CompleteMS, FirstMS: m.FirstMS, FirstAllMS: m.FirstAllMS, SpreadMS: m.SpreadMS, WorkerCPUMS: m.WorkerCPUMS,
+		OuterMS: v.outerMS, IdleCPUMS: v.idleMS, Counters: v.result.Counters,
+		Rows: v.work.want.Rows(), FenceRows: v.work.want.FenceRows(),
+		WorkSHA256: v.work.file.SHA256, RowsSHA256: v.result.Rows.SHA256, StartedAt: v.started,
+	})
+}
+
+func milliseconds(ms int) time.Duration { return time.Duration(ms) * time.Millisecond }

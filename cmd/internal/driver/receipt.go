@@ -1,0 +1,63 @@
+package driver
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"reflect"
+
+	"github.com/fanoutbench/fanoutbench/cmd/internal/arm"
+	"github.com/fanoutbench/fanoutbench/cmd/internal/oracle"
+	"github.com/fanoutbench/fanoutbench/results"
+)
+
+// optionZMQ is the option by which an arm says which ZeroMQ library it uses.
+const optionZMQ = "zmq"
+
+// meet records what an arm says of itself, and refuses an arm whose later
+// processes say something else.
+func (d *driver) meet(name string, s *arm.Session) error {
+	a := d.conf.Arms[name]
+	r := s.Receipt
+	about := results.Arm{
+		Spec: a.Spec, Runtime: r.Runtime + " " + r.RuntimeVersion, Strategy: r.Strategy, ZMQ: r.Options[optionZMQ],
+		Options: r.Options, Packages: r.Packages, BinarySHA256: r.BinarySHA256, OwnClock: a.OwnClock(),
+		Sources: []results.Source{},
+	}
+	for _, f := range r.Sources {
+		about.Sources = append(about.Sources, results.Source{Path: f.Path, SHA256: f.SHA256})
+	}
+	if a.Kind == arm.KindBuiltin {
+		wd, err := os.Getwd()
+		if err != nil {
+			return fmt.Errorf("driver: %w", err)
+		}
+		if about.Sources, err = results.TreeSources(wd); err != nil {
+			return err
+		}
+	}
+	if before, ok := d.about[name]; ok && !reflect.DeepEqual(before, about) {
+		return fmt.Errorf("the arm says of itself %+v, but said %+v when the run began", about, before)
+	}
+	d.about[name] = about
+	layout := oracle.Layout{Endpoints: r.Endpoints, Defaults: map[string]json.RawMessage{}}
+	for _, f := range s.Layout().Fields {
+		layout.Defaults[f.Name] = f.Default
+	}
+	d.layouts[name] = layout
+	return nil
+}
+
+// share finds the fields that both arms' messages have.
+func (d *driver) share() {
+	shared := map[string]bool{}
+	for name := range d.layouts[results.Reference].Defaults {
+		if _, ok := d.layouts[results.Candidate].Defaults[name]; ok {
+			shared[name] = true
+		}
+	}
+	for name, l := range d.layouts {
+		l.Shared = shared
+		d.layouts[name] = l
+	}
+}

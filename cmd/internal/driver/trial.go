@@ -1,0 +1,142 @@
+package driver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/fanoutbench/fanoutbench/cmd/internal/cpuclock"
+	"github.com/fanoutbench/fanoutbench/cmd/internal/oracle"
+	"github.com/fanoutbench/fanoutbench/cmd/internal/plan"
+	"github.com/fanoutbench/fanoutbench/cmd/internal/stream"
+	"github.com/fanoutbench/fanoutbench/protocol"
+	"github.com/fanoutbench/fanoutbench/results"
+)
+
+// verified is a trial whose rows were all right.
+type verified struct {
+	work    work
+	result  protocol.Result
+	started time.Time
+	outerMS float64
+	idleMS  *float64
+}
+
+// verified runs one trial and has its rows judged. Errors are *located.
+func (d *driver) verified(ctx context.Context, slot results.Slot) (verified, error) {
+	v, err := d.judged(ctx, slot)
+	if err != nil {
+		return v, &located{err: err, arm: slot.Arm, slot: slot, cell: true}
+	}
+	d.done++
+	if d.conf.Progress != nil {
+		d.conf.Progress.Trial(d.done, d.total(), slot.Round)
+	}
+	return v, nil
+}
+
+// total is the number of trials, warm-ups included.
+func (d *driver) total() int {
+	warmups := 2 * len(plan.Cells(d.plan))
+	if d.plan.Process == ProcessRound {
+		warmups *= d.plan.Rounds + 1
+	}
+	return d.plan.Len() + warmups
+}
+
+func (d *driver) judged(ctx context.Context, slot results.Slot) (verified, error) {
+	w, err := d.work(slot)
+	if err != nil {
+		return verified{}, err
+	}
+	v := verified{work: w, started: time.Now().UTC()}
+	if err := d.play(ctx, slot, &v); err != nil {
+		return v, err
+	}
+	var delivery protocol.Delivery
+	if err := protocol.ReadFile(v.result.Rows, &delivery); err != nil {
+		return v, err
+	}
+	if err := w.want.Check(d.layouts[slot.Arm], delivery.Rows); err != nil {
+		return v, err
+	}
+	if v.result.Stalled != "" {
+		return v, fmt.Errorf("the controller says %q, but every row was delivered", v.result.Stalled)
+	}
+	if v.result.Metrics.CompleteMS > v.outerMS {
+		return v, fmt.Errorf("complete_ms is %v, but the driver's own clock measured %v ms around the whole trial",
+			v.result.Metrics.CompleteMS, v.outerMS)
+	}
+	return v, nil
+}
+
+// play runs the trial with the other arm's CPU clocks read before and after.
+func (d *driver) play(ctx context.Context, slot results.Slot, v *verified) error {
+	idle := d.sessions[otherArm(slot.Arm)].PIDs()
+	before, errBefore := cpuclock.Sum(idle)
+	t := protocol.Trial{
+		ID:    fmt.Sprintf("%d.%d.%d.%s", slot.Round, slot.Repetition, slot.Count, slot.Metadata),
+		Round: slot.Round, Repetition: slot.Repetition,
+		Cell: protocol.Cell{Count: slot.Count, Metadata: slot.Metadata}, Work: v.work.file,
+	}
+	result, outer, err := d.sessions[slot.Arm].Trial(ctx, t, milliseconds(d.plan.TimeoutMS))
+	if err != nil {
+		return err
+	}
+	v.result, v.outerMS = result, float64(outer.Nanoseconds())/1e6
+	after, errAfter := cpuclock.Sum(idle)
+	if errors.Join(errBefore, errAfter) == nil {
+		ms := float64((after - before).Nanoseconds()) / 1e6
+		v.idleMS = &ms
+		d.warnBusy(slot, ms, v.outerMS)
+	}
+	return nil
+}
+
+// A busy idle arm is one that used more than a tenth of the trial's time, and
+// more than a garbage collection's worth.
+const (
+	busyShare = 0.1
+	busyMS    = 5
+)
+
+func (d *driver) warnBusy(slot results.Slot, idleMS, outerMS float64) {
+	if idleMS > busyMS && idleMS > busyShare*outerMS && len(d.warnings) < maxWarnings {
+		d.warnings = append(d.warnings, fmt.Sprintf("%s: the idle arm used %.1f ms of CPU in %.1f ms", slot, idleMS, outerMS))
+	}
+}
+
+const maxWarnings = 20
+
+func otherArm(name string) string {
+	if name == results.Reference {
+		return results.Candidate
+	}
+	return results.Reference
+}
+
+// work makes the stream of a slot, or returns the one made for the other arm.
+func (d *driver) work(slot results.Slot) (work, error) {
+	cell := protocol.Cell{Count: slot.Count, Metadata: slot.Metadata}
+	place := plan.Place(d.plan, slot.Round, slot.Repetition, cell)
+	name := fmt.Sprintf("work-%08x.json", place.Ordinal)
+	if w, ok := d.works[name]; ok {
+		delete(d.works, name) // both arms have had it
+		return w, nil
+	}
+	data, err := stream.Seed(d.plan.Seed, place, d.plan.HTTPWorkers)
+	if err != nil {
+		return work{}, err
+	}
+	var w work
+	if w.want, err = oracle.New(data, d.plan.HTTPWorkers); err != nil {
+		return w, err
+	}
+	if w.file, err = protocol.WriteFile(filepath.Join(d.dir, name), data); err != nil {
+		return w, err
+	}
+	d.works[name] = w
+	return w, nil
+}

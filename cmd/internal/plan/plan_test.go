@@ -1,0 +1,64 @@
+package plan
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/fanoutbench/fanoutbench/cmd/internal/stream"
+	"github.com/fanoutbench/fanoutbench/results"
+)
+
+func defaults() results.Plan {
+	return results.Plan{
+		Transport: "msgpack", Counts: []int{1, 32, 310}, Metadata: []string{"plain", "rich"},
+		Rounds: 9, Repetitions: 3, Seed: 1, Stream: "seed", HTTPWorkers: 4,
+	}
+}
+
+// The figures that a full default run is known by.
+func TestDefaultRows(t *testing.T) {
+	p := New(defaults())
+	if p.RowsPerRun != 123480 || p.FencePerRun != 4320 {
+		t.Fatalf("rows %d, fence rows %d; want 123480 and 4320", p.RowsPerRun, p.FencePerRun)
+	}
+}
+
+// The same seed gives the same coins, another seed others, and both sides come up.
+func TestCoins(t *testing.T) {
+	p := defaults()
+	p.Rounds = 199
+	a, b := New(p), New(p)
+	if !slices.Equal(a.First, b.First) {
+		t.Error("the same seed gave other coins")
+	}
+	p.Seed++
+	if slices.Equal(a.First, New(p).First) {
+		t.Error("another seed gave the same coins")
+	}
+	heads := 0
+	for _, f := range a.First {
+		if f == results.Candidate {
+			heads++
+		}
+	}
+	if heads < 60 || heads > 140 { // 200 fair coins: 5.6 standard deviations
+		t.Errorf("%d of 200 coins name the candidate", heads)
+	}
+}
+
+// Every stream of a run has an ordinal of its own.
+func TestPlaces(t *testing.T) {
+	p := New(defaults())
+	seen := map[uint32]stream.Place{}
+	for round := -1; round < p.Rounds; round++ {
+		for rep := stream.WarmupRepetition; rep < p.Repetitions; rep++ {
+			for _, c := range Cells(p) {
+				place := Place(p, round, rep, c)
+				if other, ok := seen[place.Ordinal]; ok {
+					t.Fatalf("%+v and %+v share an ordinal", place, other)
+				}
+				seen[place.Ordinal] = place
+			}
+		}
+	}
+}

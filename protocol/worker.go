@@ -1,0 +1,92 @@
+package protocol
+
+// The control pipe between this module's own controller and a worker of this
+// module, perhaps of another revision. It uses the same lines:
+//
+//	controller  worker
+//	configure ->
+//	          <-  ready
+//	prepare   ->
+//	          <-  prepared      before every trial: counters reset
+//	report    ->
+//	          <-  report        after its fence has arrived
+//
+// End of input means exit. WireVersion says that both mean the same thing by
+// these lines and by the frames of the measured plane; a worker of another
+// version is refused.
+
+// WireVersion is the version of the control pipe and of the frames.
+const WireVersion = 1
+
+// Message types of the control pipe.
+const (
+	TypeConfigure = "configure"
+	TypeReady     = "ready"
+	TypePrepare   = "prepare"
+	TypePrepared  = "prepared"
+	TypeReport    = "report"
+)
+
+// Names of the counters of this module's workers.
+const (
+	CounterOpaqueDecodes = "opaque_decodes"
+	CounterMessages      = "messages"
+	CounterBytes         = "bytes"
+	CounterAllocations   = "allocations"
+)
+
+// Configure tells a worker what to run.
+type Configure struct {
+	Type        string `json:"type"`
+	WireVersion int    `json:"wire_version"`
+	Strategy    string `json:"strategy"`
+	ZMQ         string `json:"zmq"`
+	Endpoint    string `json:"endpoint"` // its input, which it binds
+	SendMS      int    `json:"send_ms"`  // deadline of one write
+}
+
+// Ready is a worker's answer; its input endpoint is bound by then.
+type Ready struct {
+	Type          string            `json:"type"`
+	WireVersion   int               `json:"wire_version"`
+	Version       string            `json:"version"` // of the module it was built from
+	Strategy      string            `json:"strategy"`
+	NeedsPrepared bool              `json:"needs_prepared"` // wants the stream's frames in prepare
+	Packages      map[string]string `json:"packages"`       // toolchain and module versions
+	Counters      []string          `json:"counters"`
+}
+
+// Prepare announces a trial.
+type Prepare struct {
+	Type       string     `json:"type"`
+	Vocabulary Vocabulary `json:"vocabulary"`
+	Batches    int        `json:"batches"`          // of the stream; later batches are the fence's
+	Frames     *File      `json:"frames,omitempty"` // a Frames object: what will be sent, fence included
+}
+
+// Frames is the content of a prepare's frames file.
+type Frames struct {
+	Frames [][]byte `json:"frames"`
+}
+
+// Report holds a worker's counters over the batches of the stream, and what
+// failed since prepare.
+type Report struct {
+	Type     string             `json:"type"`
+	Batches  int                `json:"batches"` // of the stream, that it has handled
+	Counters map[string]float64 `json:"counters"`
+	Errors   []string           `json:"errors"`
+}
+
+// Strategy is one entry of a worker's list.
+type Strategy struct {
+	Name    string `json:"name"`
+	Summary string `json:"summary"`
+}
+
+// Listing is what a worker prints when asked what it has.
+type Listing struct {
+	WireVersion int        `json:"wire_version"`
+	Strategies  []Strategy `json:"strategies"`
+	ZMQ         []string   `json:"zmq"`
+}

@@ -1,0 +1,137 @@
+package results
+
+import (
+	"fmt"
+	"path"
+	"strings"
+)
+
+// check holds what stands in a result against the plan and against itself. It
+// does not recompute figures: that takes the trials, see Verify.
+func (r Result) check(p Plan) error {
+	for _, f := range []struct {
+		name      string
+		got, want any
+	}{
+		{"schema", r.Schema, p.Schema},
+		{"tool_version", r.ToolVersion, p.ToolVersion},
+		{"transport", r.Transport, p.Transport},
+		{"rounds", r.Rounds, p.Rounds},
+		{"repetitions", r.Repetitions, p.Repetitions},
+	} {
+		if f.got != f.want {
+			return unwanted(f.name, f.got, "%v as in the plan", f.want)
+		}
+	}
+	if err := checkHash("plan_sha256", r.PlanSHA256); err != nil {
+		return err
+	}
+	if err := checkHash("raw_sha256", r.RawSHA256); err != nil {
+		return err
+	}
+	if err := r.Verdict.check(); err != nil {
+		return err
+	}
+	if err := r.checkArms(p); err != nil {
+		return err
+	}
+	if r.Environment.StartedAt.IsZero() || r.Environment.EndedAt.IsZero() {
+		return fmt.Errorf("environment.started_at is %v and ended_at %v, want two times", r.Environment.StartedAt, r.Environment.EndedAt)
+	}
+	return r.checkRows(p)
+}
+
+// checkRows: a verified run has the rows of its plan and a summary; no other
+// run has a summary.
+func (r Result) checkRows(p Plan) error {
+	if r.Verdict.Status != StatusVerified {
+		if len(r.Summary) != 0 {
+			return unwanted("summary", fmt.Sprintf("%d rows", len(r.Summary)), "none in a run with status %s", r.Verdict.Status)
+		}
+		return nil
+	}
+	for _, f := range []struct {
+		name      string
+		got, want int
+	}{
+		{"verified_rows", r.VerifiedRows, p.RowsPerRun},
+		{"fence_rows", r.FenceRows, p.FencePerRun},
+		{"warmup_rows", r.WarmupRows, p.WarmupRows()},
+		{"the number of summary rows", len(r.Summary), len(p.Counts) * len(p.Metadata) * len(Metrics)},
+	} {
+		if f.got != f.want {
+			return unwanted(f.name, f.got, "%d by the plan", f.want)
+		}
+	}
+	return nil
+}
+
+func (v Verdict) check() error {
+	switch v.Status {
+	case StatusVerified:
+		if v.Failure != nil {
+			return unwanted("verdict.failure", v.Failure.Message, "none in a verified run")
+		}
+	case StatusInvalid, StatusIncomplete:
+		if v.Failure == nil || v.Failure.Message == "" {
+			return fmt.Errorf("verdict.failure has no message, want what made the run %s", v.Status)
+		}
+	default:
+		return unwanted("verdict.status", v.Status, "%q, %q or %q", StatusVerified, StatusIncomplete, StatusInvalid)
+	}
+	if v.Decision != DecisionNone {
+		return unwanted("verdict.decision", v.Decision, "%q", DecisionNone)
+	}
+	return nil
+}
+
+// checkArms: a verified run has both arms; another one has those that had said
+// who they are before it ended.
+func (r Result) checkArms(p Plan) error {
+	for name := range r.Arms {
+		if name != Reference && name != Candidate {
+			return unwanted("arms", name, "%q and %q", Reference, Candidate)
+		}
+	}
+	for _, f := range []struct{ name, spec string }{{Reference, p.Reference.Spec}, {Candidate, p.Candidate.Spec}} {
+		a, ok := r.Arms[f.name]
+		if !ok && r.Verdict.Status != StatusVerified {
+			continue
+		}
+		if !ok {
+			return fmt.Errorf("arms has no %s", f.name)
+		}
+		if err := a.check(f.spec); err != nil {
+			return fmt.Errorf("arms.%s: %w", f.name, err)
+		}
+	}
+	return nil
+}
+
+func (a Arm) check(spec string) error {
+	if a.Spec != spec {
+		return unwanted("spec", a.Spec, "%q as in the plan", spec)
+	}
+	seen := map[string]bool{}
+	for _, s := range a.Sources {
+		if !portablePath(s.Path) || seen[s.Path] {
+			return unwanted("the path of a source", s.Path, "a path relative to the tree, once, with slashes")
+		}
+		seen[s.Path] = true
+		if err := checkHash("the sha256 of "+s.Path, s.SHA256); err != nil {
+			return err
+		}
+	}
+	for i, h := range a.BinarySHA256 {
+		if err := checkHash(fmt.Sprintf("binary_sha256[%d]", i), h); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// portablePath reports whether s stays below the folder it is relative to.
+func portablePath(s string) bool {
+	return s != "" && s == path.Clean(s) && s != "." && s != ".." &&
+		!strings.HasPrefix(s, "/") && !strings.HasPrefix(s, "../") && !strings.ContainsAny(s, "\\\x00")
+}

@@ -1,0 +1,94 @@
+package results
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"strconv"
+	"time"
+	"unicode/utf8"
+)
+
+// MaxPatch is the longest uncommitted patch that a result holds, in bytes.
+const MaxPatch = 1 << 20
+
+// CaptureEnvironment describes the machine, the Go runtime, the checkout around
+// the working directory if it is one of this module, and the command, at the
+// start of a run. Call End at its end.
+//
+// Folders in the command are written as $TREE, $CACHE, $TMP and $HOME, and any
+// other absolute path as $ELSEWHERE and its last element.
+func CaptureEnvironment(command []string) Environment {
+	p := places()
+	e := Environment{
+		StartedAt: time.Now().UTC(),
+		OS:        runtime.GOOS,
+		Arch:      runtime.GOARCH,
+		CPUs:      runtime.NumCPU(),
+		Cgroup:    map[string]string{},
+		Pressure:  map[string]string{},
+		Go:        runtime.Version(),
+		GC:        map[string]string{},
+	}
+	for _, arg := range command {
+		e.Command = append(e.Command, p.argument(arg))
+	}
+	for _, name := range []string{"GOGC", "GOMEMLIMIT", "GODEBUG"} {
+		if v, ok := os.LookupEnv(name); ok {
+			e.GC[name] = v
+		}
+	}
+	describeMachine(&e)
+	e.steal = stealNow()
+	if total := pressureNow(); total != "" {
+		e.Pressure["before"] = total
+	}
+	if root := moduleRoot("."); root != "" {
+		e.Revision, e.Modified, e.Patch = revision(root)
+	}
+	return e
+}
+
+// End records the end of the run: the time, and what other guests of the host
+// and other processes took meanwhile. A second call is without effect.
+func (e *Environment) End() {
+	if !e.EndedAt.IsZero() {
+		return
+	}
+	e.EndedAt = time.Now().UTC()
+	if before, after := e.steal, stealNow(); before != nil && after != nil {
+		during := *after - *before
+		e.StealTicks = &during
+	}
+	e.steal = nil
+	if total := pressureNow(); total != "" && e.Pressure != nil {
+		e.Pressure["after"] = total
+		if during, ok := difference(e.Pressure["before"], total); ok {
+			e.Pressure["during"] = during
+		}
+	}
+}
+
+func difference(before, after string) (string, bool) {
+	a, err := strconv.ParseInt(before, 10, 64)
+	if err != nil {
+		return "", false
+	}
+	b, err := strconv.ParseInt(after, 10, 64)
+	if err != nil {
+		return "", false
+	}
+	return strconv.FormatInt(b-a, 10), true
+}
+
+// keepable is the patch, or, where it cannot stand in a result, a line that says
+// so: a patch that is cut short would look like the whole.
+func keepable(patch []byte) string {
+	switch {
+	case len(patch) > MaxPatch:
+		return fmt.Sprintf("not kept: the patch has %d bytes, more than %d; its sha256 is %s", len(patch), MaxPatch, sum(patch))
+	case !utf8.Valid(patch):
+		return fmt.Sprintf("not kept: the patch is not UTF-8; it has %d bytes and sha256 %s", len(patch), sum(patch))
+	}
+	return string(patch)
+}

@@ -1,0 +1,11 @@
+//go:build !linux
+
+package results
+
+// Other systems tell none of this in a file; the fields stay empty.
+
+func describeMachine(*Environment) {}
+
+func stealNow() *int64 { return nil }
+
+func pressureNow() string { return "" }

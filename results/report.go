@@ -1,0 +1,138 @@
+package results
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strconv"
+)
+
+// Formats that Report writes.
+var Formats = []string{"text", "markdown", "csv", "json"}
+
+// Report writes a run as one of Formats. Figures are shown only of a verified
+// run, and only if they follow from its trials; otherwise a run that is not
+// verified shows its failure in full, and figures that do not follow are an
+// error. Text and Markdown round, CSV and JSON do not.
+func Report(w io.Writer, f *Folder, format string) error {
+	if err := f.holds(); err != nil {
+		return fmt.Errorf("results: report %s: %w", f.Dir, err)
+	}
+	write, ok := map[string]func(report) ([]byte, error){
+		"text": report.text, "markdown": report.markdown, "csv": report.csv, "json": report.json,
+	}[format]
+	if !ok {
+		return fmt.Errorf("results: report format is %q, want one of %q", shortened(format), Formats)
+	}
+	b, err := write(reportOf(f))
+	if err != nil {
+		return fmt.Errorf("results: report %s as %s: %w", f.Dir, format, err)
+	}
+	if _, err := w.Write(b); err != nil {
+		return fmt.Errorf("results: report %s: %w", f.Dir, err)
+	}
+	return nil
+}
+
+// holds recomputes what a report is about to show.
+func (f *Folder) holds() error {
+	if f.Result.Verdict.Status != StatusVerified {
+		return nil
+	}
+	rows, err := Summarize(f.Plan, f.Trials)
+	if err != nil {
+		return err
+	}
+	return sameRows(f.Result.Summary, rows)
+}
+
+// report is what every format shows; its JSON is the format json.
+type report struct {
+	ToolVersion  string       `json:"tool_version"`
+	Status       string       `json:"status"`
+	Decision     string       `json:"decision"`
+	RowsVerified bool         `json:"rows_verified"`
+	Failure      *Failure     `json:"failure,omitempty"`
+	Warnings     []string     `json:"warnings,omitempty"`
+	Arms         []reportArm  `json:"arms"`
+	Transport    string       `json:"transport"`
+	Rounds       int          `json:"rounds"`
+	Repetitions  int          `json:"repetitions"`
+	Process      string       `json:"process"`
+	Consumer     string       `json:"consumer"`
+	Pace         string       `json:"pace"`
+	HTTPWorkers  int          `json:"http_workers"`
+	Stream       string       `json:"stream"`
+	Seed         uint64       `json:"seed"`
+	VerifiedRows int          `json:"verified_rows"`
+	FenceRows    int          `json:"fence_rows"`
+	WarmupRows   int          `json:"warmup_rows"`
+	CPU          string       `json:"cpu"`
+	CPUs         int          `json:"cpus"`
+	PlanSHA256   string       `json:"plan_sha256"`
+	RawSHA256    string       `json:"raw_sha256"`
+	Rows         []SummaryRow `json:"summary"`
+}
+
+type reportArm struct {
+	Name     string `json:"name"`
+	Spec     string `json:"spec"`
+	Runtime  string `json:"runtime"`
+	Strategy string `json:"strategy"`
+	ZMQ      string `json:"zmq"`
+	OwnClock bool   `json:"own_clock"`
+}
+
+func reportOf(f *Folder) report {
+	p, r := f.Plan, f.Result
+	out := report{
+		ToolVersion: r.ToolVersion, Status: r.Verdict.Status, Decision: r.Verdict.Decision,
+		RowsVerified: r.Verdict.Status == StatusVerified, Failure: r.Verdict.Failure, Warnings: r.Verdict.Warnings,
+		Transport: r.Transport, Rounds: r.Rounds, Repetitions: r.Repetitions,
+		Process: p.Process, Consumer: p.Consumer, Pace: p.Pace, HTTPWorkers: p.HTTPWorkers, Stream: p.Stream, Seed: p.Seed,
+		VerifiedRows: r.VerifiedRows, FenceRows: r.FenceRows, WarmupRows: r.WarmupRows,
+		CPU: r.Environment.CPU, CPUs: r.Environment.CPUs,
+		PlanSHA256: r.PlanSHA256, RawSHA256: r.RawSHA256, Rows: []SummaryRow{},
+	}
+	if out.RowsVerified {
+		out.Rows = r.Summary
+	}
+	for _, arm := range []struct{ name, spec string }{{Reference, p.Reference.Spec}, {Candidate, p.Candidate.Spec}} {
+		a := r.Arms[arm.name] // an arm that never started has its spec alone
+		out.Arms = append(out.Arms, reportArm{arm.name, arm.spec, a.Runtime, a.Strategy, a.ZMQ, a.OwnClock})
+	}
+	return out
+}
+
+func (r report) json() ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	err := e.Encode(r)
+	return b.Bytes(), err
+}
+
+// csv is one line a metric, each with the whole header, so that the lines of
+// several runs can be put together. A run that is not verified is one line with
+// its failure.
+func (r report) csv() ([]byte, error) {
+	head := []string{"status", "decision", "rows_verified", "transport", "run_rounds", "repetitions"}
+	values := []string{
+		r.Status, r.Decision, strconv.FormatBool(r.RowsVerified), r.Transport, strconv.Itoa(r.Rounds), strconv.Itoa(r.Repetitions),
+	}
+	for _, a := range r.Arms {
+		head = append(head, a.Name, a.Name+"_strategy", a.Name+"_own_clock")
+		values = append(values, a.Spec, a.Strategy, strconv.FormatBool(a.OwnClock))
+	}
+	if !r.RowsVerified {
+		head, values = append(head, "failure"), append(values, r.Failure.text())
+		return csvLines([][]string{head, values})
+	}
+	lines := [][]string{append(head, summaryColumns...)}
+	for _, row := range r.Rows {
+		lines = append(lines, append(values[:len(values):len(values)], row.columns()...))
+	}
+	return csvLines(lines)
+}

@@ -1,0 +1,152 @@
+package results
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// text is the report for a terminal.
+func (r report) text() ([]byte, error) {
+	var b bytes.Buffer
+	width := 0
+	for _, line := range r.header() {
+		width = max(width, len(line[0]))
+	}
+	for _, line := range r.header() {
+		fmt.Fprintf(&b, "%-*s  %s\n", width, line[0], oneLine(line[1]))
+	}
+	if !r.RowsVerified {
+		return b.Bytes(), nil
+	}
+	b.WriteByte('\n')
+	table := r.table()
+	widths := make([]int, len(tableHead))
+	for _, line := range table {
+		for i, cell := range line {
+			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+		}
+	}
+	for _, line := range table {
+		b.WriteString(aligned(line, widths) + "\n")
+	}
+	b.WriteString("\n" + legend + "\n")
+	return b.Bytes(), nil
+}
+
+// aligned sets names to the left and figures to the right.
+func aligned(line []string, widths []int) string {
+	var b strings.Builder
+	for i, cell := range line {
+		gap := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell))
+		if slices.Contains(leftColumns, i) {
+			cell += gap
+		} else {
+			cell = gap + cell
+		}
+		if i > 0 {
+			b.WriteString("  ")
+		}
+		b.WriteString(cell)
+	}
+	return strings.TrimRight(b.String(), " ")
+}
+
+// markdown is the report for a pull request.
+func (r report) markdown() ([]byte, error) {
+	var b bytes.Buffer
+	for _, line := range r.header() {
+		fmt.Fprintf(&b, "- %s: %s\n", line[0], escaped(line[1]))
+	}
+	if !r.RowsVerified {
+		return b.Bytes(), nil
+	}
+	b.WriteByte('\n')
+	for i, line := range r.table() {
+		b.WriteString("| " + strings.Join(line, " | ") + " |\n")
+		if i == 0 {
+			for c := range tableHead {
+				b.WriteString(map[bool]string{true: "| :-- ", false: "| --: "}[slices.Contains(leftColumns, c)])
+			}
+			b.WriteString("|\n")
+		}
+	}
+	b.WriteString("\n" + legend + "\n")
+	return b.Bytes(), nil
+}
+
+// escaped keeps a value from being read as markup.
+func escaped(s string) string {
+	s = oneLine(s)
+	for _, c := range []string{`\`, "`", "*", "_", "|", "<", "[", "#", "$", "~"} {
+		s = strings.ReplaceAll(s, c, `\`+c)
+	}
+	return s
+}
+
+// oneLine shows line ends and other control characters, which a failure's
+// values may hold, as they are written in Go.
+func oneLine(s string) string {
+	var b strings.Builder
+	for _, c := range s {
+		if c < ' ' || c == 0x7f {
+			fmt.Fprintf(&b, `\x%02x`, c)
+			continue
+		}
+		b.WriteRune(c)
+	}
+	return b.String()
+}
+
+// header are the lines above the table: name and value.
+func (r report) header() [][2]string {
+	lines := [][2]string{{"run", fmt.Sprintf("%s, decision %s (fanoutbench %s)", r.Status, r.Decision, r.ToolVersion)}}
+	for _, a := range r.Arms {
+		lines = append(lines, [2]string{a.Name, a.String()})
+	}
+	process := "a fresh process each round"
+	if r.Process == ProcessRun {
+		process = "one process for the run"
+	}
+	lines = append(lines,
+		[2]string{"transport", r.Transport},
+		[2]string{"rounds", fmt.Sprintf("%d of %d repetitions after round -1, %s", r.Rounds, r.Repetitions, process)},
+		[2]string{"stream", fmt.Sprintf("%s, seed %d, %d HTTP workers, consumer %s, pace %s", r.Stream, r.Seed, r.HTTPWorkers, r.Consumer, r.Pace)},
+		[2]string{"rows", r.rows()})
+	if r.CPU != "" {
+		lines = append(lines, [2]string{"machine", fmt.Sprintf("%s, %d CPUs", r.CPU, r.CPUs)})
+	}
+	for _, w := range r.Warnings {
+		lines = append(lines, [2]string{"warning", w})
+	}
+	if r.RowsVerified {
+		return lines
+	}
+	if r.Failure == nil {
+		return append(lines, [2]string{"failure", r.Failure.text()})
+	}
+	lines = append(lines, [2]string{"failure", r.Failure.Message})
+	return append(lines, r.Failure.fields()...)
+}
+
+func (r report) rows() string {
+	if !r.RowsVerified {
+		return fmt.Sprintf("NOT verified; %d were right before the run ended", r.VerifiedRows)
+	}
+	return fmt.Sprintf("verified: %d, fence rows %d, warm-up rows %d", r.VerifiedRows, r.FenceRows, r.WarmupRows)
+}
+
+func (a reportArm) String() string {
+	s := a.Spec
+	for _, f := range []struct{ name, value string }{{"runtime", a.Runtime}, {"strategy", a.Strategy}, {"zmq", a.ZMQ}} {
+		if f.value != "" {
+			s += ", " + f.name + " " + f.value
+		}
+	}
+	if a.OwnClock {
+		s += ", OWN CLOCK: timed by the arm itself, not by this program"
+	}
+	return s
+}

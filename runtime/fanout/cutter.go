@@ -1,0 +1,90 @@
+package fanout
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/fanoutbench/fanoutbench/runtime/detokenizer"
+	"github.com/fanoutbench/fanoutbench/runtime/wire"
+)
+
+// cutter reads a received batch where it lies. Its buffers stay from batch to
+// batch.
+type cutter struct {
+	detok *detokenizer.Detokenizer
+	view  wire.View
+	ids   []int64
+	text  []byte
+	frame []byte
+}
+
+func (c *cutter) parse(frame []byte) error {
+	if err := c.view.Parse(frame); err != nil {
+		return fmt.Errorf("fanout: received frame: %w", err)
+	}
+	return nil
+}
+
+// cut detokenizes row i and makes its message. Both results are valid until the
+// next call.
+func (c *cutter) cut(i int) (ipc, frame []byte, err error) {
+	var finish []byte
+	if c.text, finish, err = c.detokenize(c.text[:0], i); err != nil {
+		return nil, nil, err
+	}
+	if ipc = c.view.IPC(i); ipc == nil {
+		return nil, nil, ErrNoConsumer
+	}
+	c.frame = c.view.AppendRow(c.frame[:0], i, c.text, finish)
+	return ipc, c.frame, nil
+}
+
+// at is row i for the post.
+func (c *cutter) at(i int) rows { return rows{first: i, rid: c.view.RID(i), n: 1} }
+
+// detokenize appends row i's text to dst. finish, if not nil, replaces the row's
+// finish reason.
+func (c *cutter) detokenize(dst []byte, i int) (text, finish []byte, err error) {
+	r, err := c.row(i)
+	if err != nil {
+		return dst, nil, err
+	}
+	dst, err = c.detok.Append(dst, r)
+	if err == nil { // errors.As would make evicted escape in every row
+		return dst, nil, nil
+	}
+	var evicted *detokenizer.EvictedError
+	if !errors.As(err, &evicted) {
+		return dst, nil, err
+	}
+	finish, err = abortBytes(evicted)
+	return dst, finish, err
+}
+
+// row reads what the detokenizer needs. The row is valid until the next call.
+func (c *cutter) row(i int) (r detokenizer.Row, err error) {
+	v := &c.view
+	r.RID, r.DecodedText = v.RID(i), v.DecodedText(i)
+	if c.ids, err = v.DecodeIDs(c.ids[:0], i); err != nil {
+		return r, err
+	}
+	r.DecodeIDs = c.ids
+	if r.ReadOffset, err = v.ReadOffset(i); err != nil {
+		return r, err
+	}
+	if r.SkipSpecial, err = v.SkipSpecial(i); err != nil {
+		return r, err
+	}
+	if r.SpacesBetween, err = v.SpacesBetween(i); err != nil {
+		return r, err
+	}
+	if r.NoStopTrim, err = v.NoStopTrim(i); err != nil {
+		return r, err
+	}
+	kind, matched, err := v.Finish(i)
+	r.Finish = detokenizer.Finish{Done: kind != nil, MatchedToken: matched.Kind == wire.MatchToken}
+	if matched.Kind == wire.MatchText {
+		r.Finish.MatchedText = string(matched.Text)
+	}
+	return r, err
+}
