@@ -177,13 +177,31 @@ func runFindings(files []treeFile) []string {
 	return found
 }
 
-// requirement matches a line of a go.mod that requires a module, and a line of requirements.txt.
-var requirement = regexp.MustCompile(`(?m)^(?:\t|require )?([\w./-]+)(?: |==)(v?\d[\w.-]*)`)
+// requirement matches a line that requires a module in a go.mod, or a package in requirements.txt;
+// tool one that names a program in a tool block.
+var (
+	requirement = regexp.MustCompile(`(?m)^(?:\t|require )?([\w./-]+)(?: v|==)(\d[\w.-]*)`)
+	tool        = regexp.MustCompile(`(?m)^\t(\S+)$`)
+)
 
-// dependencyFindings names the requirements that docs/dependencies.md does not have with their
-// version: the main module's, and of the others those that they name themselves.
+// required has the names and versions that a file requires: of tools/go.mod only the modules of the
+// tools, not the many that those pull in.
+func required(f treeFile) [][2]string {
+	var all [][2]string
+	for _, m := range requirement.FindAllStringSubmatch(f.text, -1) {
+		named := f.path != "tools/go.mod"
+		for _, t := range tool.FindAllStringSubmatch(f.text, -1) {
+			named = named || matches(m[1]+"/...", t[1])
+		}
+		if named {
+			all = append(all, [2]string{m[1], m[2]})
+		}
+	}
+	return all
+}
+
+// dependencyFindings names the requirements that docs/dependencies.md does not have at their version.
 func dependencyFindings(files []treeFile) []string {
-	lists := []string{"go.mod", "tools/go.mod", "scripts/requirements.txt"}
 	var page string
 	for _, f := range files {
 		if f.path == "docs/dependencies.md" {
@@ -192,17 +210,14 @@ func dependencyFindings(files []treeFile) []string {
 	}
 	var found []string
 	for _, f := range files {
-		if !slices.Contains(lists, f.path) {
+		if !slices.Contains([]string{"go.mod", "tools/go.mod", "scripts/requirements.txt"}, f.path) {
 			continue
 		}
-		for _, m := range requirement.FindAllStringSubmatch(f.text, -1) {
-			name, version := m[1], m[2]
-			if name == "go" || f.path == "tools/go.mod" && !strings.Contains(f.text, "tool "+name) && !strings.Contains(f.text, "\t"+name+"/cmd/") && strings.Count(f.text, "\t"+name+"\n") == 0 {
-				continue
-			}
-			entry := regexp.MustCompile(`(?:^|[| ])` + regexp.QuoteMeta(name) + `(?: \([^)]*\))? (?:\| )?` + regexp.QuoteMeta(version) + `(?:[ ,]|$)`)
+		for _, r := range required(f) {
+			// `| name | v1.0.0 |`, `| name (alias) | 1.0.0 |` and, in a sentence, `name v1.0.0`.
+			entry := regexp.MustCompile(`(?:[| ]|^)` + regexp.QuoteMeta(r[0]) + `(?: \([^)]*\))? (?:\| )?v?` + regexp.QuoteMeta(r[1]) + `[ ,]`)
 			if !entry.MatchString(page) {
-				found = append(found, fmt.Sprintf("%s requires %s %s; docs/dependencies.md does not have it at that version", f.path, name, version))
+				found = append(found, fmt.Sprintf("%s requires %s %s; docs/dependencies.md does not have it at that version", f.path, r[0], r[1]))
 			}
 		}
 	}
@@ -276,6 +291,7 @@ func TestTree(t *testing.T) {
 	files := readTree(t)
 	for name, find := range map[string]func([]treeFile) []string{
 		"length": lengthFindings, "place": placeFindings, "machine paths": machinePathFindings, "runs": runFindings,
+		"dependencies": dependencyFindings,
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, f := range find(files) {

@@ -71,6 +71,10 @@ var rules = []rule{
 	{packages: "cmd/fanoutbench", imports: with(harness, processes...)},
 	{packages: "cmd/batchsend", imports: harness},
 	{packages: "cmd/fanoutserve", imports: with(harness, "runtime/...")},
+
+	// No code, only tests: of the tree and its README, and of the example, which runs as a process.
+	{packages: ".", tests: []string{"results/...", "stats/...", "protocol/..."}},
+	{packages: "examples", tests: harness},
 }
 
 // unreachable has what a package must not reach even through others: the oracle judges these.
@@ -187,8 +191,8 @@ func listImports(t *testing.T, goos, goarch string, tree map[string]imports) {
 			t.Fatalf("go list for %s/%s: %v", goos, goarch, err)
 		}
 		path, inside := strings.CutPrefix(p.ImportPath, module+"/")
-		if !inside { // this package, which is one test and imports nothing of ours
-			continue
+		if !inside { // the root
+			path = "."
 		}
 		seen := tree[path]
 		seen.Code = append(seen.Code, ours(p.Imports)...)
@@ -260,6 +264,10 @@ func TestImportRulesOnMadeUpTrees(t *testing.T) {
 		{"cmd/fanoutbench", "runtime/wire", false, false},
 		{"cmd/batchsend", "cmd/internal/worker", false, false},
 		{"cmd/fanoutserve", "runtime/server", true, true},
+		{".", "results", false, true},
+		{".", "cmd/internal/driver", false, false},
+		{"examples", "cmd/internal/arm", false, true},
+		{"examples", "runtime/wire", false, false},
 	}
 	for _, test := range tests {
 		code := importFindings(rules, nil, map[string]imports{test.from: {Code: []string{test.to}}})

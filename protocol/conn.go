@@ -14,8 +14,9 @@ const MaxLine = 4 << 20
 
 // Conn writes and reads lines. One goroutine may write while another reads.
 type Conn struct {
-	in  *bufio.Reader
-	out io.Writer
+	in     *bufio.Reader
+	out    io.Writer
+	broken error // of reading: nothing after it is a line
 }
 
 // NewConn reads lines from in and writes lines to out.
@@ -40,29 +41,46 @@ func (c *Conn) Send(v any) error {
 
 // Line is one line read: its type, and the whole object.
 type Line struct {
-	Type string
-	Raw  json.RawMessage
+	Type    string
+	Raw     json.RawMessage
+	version json.RawMessage // what it says its version is, if anything
 }
 
 // Receive reads the next line. io.EOF is an end between lines; a last line
-// without a line end is an error, since its writer died while writing it.
+// without a line end is an error, since its writer died while writing it. After
+// an error of reading every call returns that error; after a line that is wrong
+// in itself the next line can be read.
 func (c *Conn) Receive() (Line, error) {
+	if c.broken != nil {
+		return Line{}, c.broken
+	}
 	raw, err := c.readLine()
 	if err != nil {
+		c.broken = err
 		return Line{}, err
 	}
-	var head struct {
-		Type *string `json:"type"`
+	var object map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &object); err != nil || object == nil {
+		return Line{}, fmt.Errorf("protocol: line %s is not a JSON object: %w", quote(raw), orNull(err))
 	}
-	if err := json.Unmarshal(raw, &head); err != nil {
-		return Line{}, fmt.Errorf("protocol: line %s is not a JSON object: %w", quote(raw), err)
+	if err := wholeText(raw); err != nil {
+		return Line{}, fmt.Errorf("protocol: line %s: %w", quote(raw), err)
 	}
-	if head.Type == nil {
-		return Line{}, fmt.Errorf("protocol: line %s has no \"type\"", quote(raw))
+	var name *string
+	if err := json.Unmarshal(object["type"], &name); err != nil || name == nil {
+		return Line{}, fmt.Errorf("protocol: line %s has no \"type\" that is a string", quote(raw))
 	}
-	return Line{Type: *head.Type, Raw: raw}, nil
+	return Line{Type: *name, Raw: raw, version: object["version"]}, nil
 }
 
+func orNull(err error) error {
+	if err == nil {
+		return errors.New("it is null")
+	}
+	return err
+}
+
+// readLine reads up to a line end, which it takes off.
 func (c *Conn) readLine() ([]byte, error) {
 	var line []byte
 	for {
@@ -70,7 +88,7 @@ func (c *Conn) readLine() ([]byte, error) {
 		line = append(line, part...)
 		switch {
 		case len(line) > MaxLine:
-			return nil, fmt.Errorf("protocol: a line of more than %d bytes", MaxLine)
+			return nil, fmt.Errorf("protocol: a line of more than %d bytes, it begins %s", MaxLine, quote(line))
 		case err == nil:
 			return bytes.TrimSuffix(line, []byte("\n")), nil
 		case errors.Is(err, bufio.ErrBufferFull):
@@ -84,14 +102,17 @@ func (c *Conn) readLine() ([]byte, error) {
 	}
 }
 
-// Decode reads the line into v, refusing keys that v does not have.
+// Decode reads the line into v, refusing keys that v does not have. If hello or
+// receipt name another version, the error says so: that is why their keys differ.
 func (l Line) Decode(v any) error {
-	d := json.NewDecoder(bytes.NewReader(l.Raw))
-	d.DisallowUnknownFields()
-	if err := d.Decode(v); err != nil {
-		return fmt.Errorf("protocol: %s line: %w", l.Type, err)
+	err := decodeStrict(l.Raw, v)
+	switch {
+	case err == nil:
+		return nil
+	case (l.Type == TypeHello || l.Type == TypeReceipt) && string(l.version) != fmt.Sprint(Version):
+		return fmt.Errorf("protocol: %s line of protocol version %s, this side speaks %d: %w", l.Type, quote(l.version), Version, err)
 	}
-	return nil
+	return fmt.Errorf("protocol: %s line: %w", l.Type, err)
 }
 
 // Expect decodes the line into v if its type is want. A line of type error

@@ -1,7 +1,7 @@
 // Package protocol is the arm protocol: all that the driver of fanoutbench and
 // the controller of an arm share. It imports nothing of this module, so a
 // controller in another module, or in another language, can be written from
-// this page alone.
+// this page and testdata alone.
 //
 // # Processes
 //
@@ -9,16 +9,18 @@
 // controller owns the consumers (one PULL endpoint for each HTTP worker) and
 // the clock; the worker is the code under test: it receives
 // BatchTokenIDOutput messages on its endpoint, detokenizes, splits and sends
-// BatchStrOutput messages to the consumers. Both planes are separate: what this
-// page describes is the control plane, and nothing of it is sent while a
-// controller's clock runs.
+// BatchStrOutput messages to the consumers. What this page describes is the
+// control plane, and nothing of it is sent while a controller's clock runs. The
+// measured plane is between controller and worker alone: the driver never sees
+// a frame of it, only rows.
 //
 // # Lines
 //
 // The driver writes JSON objects to the controller's standard input and reads
 // JSON objects from its standard output, one object a line, at most MaxLine
-// bytes, UTF-8. Standard error is the controller's log. Every object has a
-// "type". End of input means stop. The order is:
+// bytes with the line end, UTF-8, flushed after each line. Standard error is the
+// controller's log. Every object has a "type", and nothing but the keys below;
+// keys without "may be left out" are always there. The order is:
 //
 //	driver      controller
 //	hello   ->
@@ -28,61 +30,214 @@
 //	stop    ->
 //	        <-  stopped           (then the controller exits with status 0)
 //
-// In place of a receipt or a result the controller may send error with a
-// message; the driver then ends the run as invalid. A controller that is given
-// another version answers with error. A line that is not one of these, an
-// answer to another trial, or silence beyond the time-out ends the run too.
+// In place of any answer the controller may send error with a message, and then
+// exits with another status than 0; the driver ends the run as invalid. A
+// controller answers with error what it cannot do: another version, a transport,
+// an option or a value it does not have, a work file that does not match its
+// hash, a line out of order. A line that is not one of these, an answer to
+// another trial, or silence beyond the driver's time-out (--timeout for a trial,
+// --start-timeout until the receipt, 3 s for stop) ends the run too. A driver
+// that dies closes the controller's input: without a stop before it, the end of
+// input means leave at once, whatever runs; the status does not matter then.
+// Worker and sockets are gone when the controller is.
 //
-// # Transcript
+// # hello
 //
-// The lines of a run with one trial, shortened; testdata/transcript.jsonl has
-// them whole, and a test reads and writes them again. "> " is the driver.
+//	version       Version
+//	transport     how opaque metadata travels in the measured plane: "msgpack"
+//	              (wrapped as bytes), or the control without wrappers, "native" on
+//	              Go arms and "pickle" on Python trees
+//	options       the --set of this arm, strings; an unknown key is an error
+//	http_workers  number of consumers, from 1
+//	consumer      "decode" or "raw"
+//	pace          "arrived" or "none"
+//	dir           absolute path of a folder of this process alone, for its sockets
+//	              and bulk files: the driver has made it (mode 0700, short enough
+//	              for a socket's address) and removes it; the controller removes
+//	              its sockets
+//	wait_ms       how long after the clock's start rows of stream and fence together
+//	              may take; less than the driver's own time-out
 //
-//	> {"type":"hello","version":1,"transport":"msgpack","options":{},"http_workers":4,
-//	   "consumer":"decode","pace":"arrived","dir":"/tmp/fanoutbench-1/reference-0","wait_ms":20000}
-//	< {"type":"receipt","version":1,"runtime":"fanoutbench","runtime_version":"devel",
-//	   "transports":["msgpack","native"],"strategy":"per-row","options":{"zmq":"zmtp"},"pids":[4711], ...}
-//	> {"type":"trial","id":"0.rich.2.0","round":0,"repetition":0,
-//	   "cell":{"count":2,"metadata":"rich"},"work":{"path":"...","sha256":"...","bytes":1234}}
-//	< {"type":"result","id":"0.rich.2.0","metrics":{"complete_ms":1.25,"first_ms":0.5,
-//	   "first_all_ms":0.6,"spread_ms":0.02,"worker_cpu_ms":0.75},
-//	   "counters":{"messages":2,"bytes":988,"opaque_decodes":4},
-//	   "rows":{"path":"...","sha256":"...","bytes":4321}}
-//	> {"type":"stop"}
-//	< {"type":"stopped"}
+// # receipt
 //
-// # Bulk data
+// It is sent when the worker is ready for batches. The driver refuses another
+// version, a transport not in force, a number of endpoints other than
+// http_workers, a number of messages other than 1 and an empty list of pids; a
+// later process of the same arm must say the same but for pids and endpoints.
 //
-// What is too big for a line is a file in the folder that hello names (mode
-// 0700, owned by the driver), given as a path with its SHA-256 and length; the
-// reader checks both. A trial's work file is a Work object; a result's rows
-// file is a Delivery object.
+//	version          Version
+//	runtime          what the worker is, "fanoutbench" or "sglang"; runtime_version
+//	                 is its version
+//	transports       those that this arm has; transport is the one in force
+//	strategy         how batches are split, in the arm's own words
+//	options          in force, with defaults written out
+//	pids             the worker processes
+//	packages         versions of the toolchain and libraries that run, by name
+//	sources          [{"path", "sha256"}]: the files of its tree that were loaded,
+//	                 paths relative to the tree; may be empty, since the driver
+//	                 hashes a Go tree itself
+//	binary_sha256    the executables that run, of controller and worker
+//	counters         names, each of which every result has
+//	endpoints        the consumers' addresses in index order
+//	router           how a detokenizer is chosen; "none" with one
+//	messages         one: {"name", "fields": [{"name", "default"}]}, the message that
+//	                 consumers get, with its fields in wire order; default is a
+//	                 row's value when nothing set the field
+//
+// # trial
+//
+//	id           returned in the result
+//	round        from -1, the warm-up round
+//	repetition   from 0; -1 is the warm-up stream of a fresh process
+//	cell         {"count", "metadata"}: rows of a batch, and "plain" or "rich"
+//	work         a file, {"path", "sha256", "bytes"}: a Work object
+//
+// The work file is made by the driver, one for both arms, and lies in a folder
+// of the driver's that the controller can read:
+//
+//	vocabulary   {"kind", "tokens": [{"id", "bytes", "special"}]}: pieces ("bytes" is
+//	             base64) joined by nothing, kind "bytes", or by single blanks, kind
+//	             "words". Ids are distinct, in any order. An id outside counts as 0.
+//	prompt_ids   the prompt; the ids that decoding needs are in the stream as well
+//	stream       the batches to measure, at least one
+//	fence        batches to play after it
+//
+// A batch is {"consumers", "columns"}: row i goes to consumer consumers[i], whose
+// endpoint the controller puts into http_worker_ipcs[i] of the message. columns
+// maps the fields of SGLang's BatchTokenIDOutput, by their names there, to a list
+// with one value a row. One column differs: customized_info is an object of such
+// lists, as it is in the message. A field that is absent is at its default. The
+// columns of the seed stream:
+//
+//	rids                           string
+//	finished_reasons               null, or {"type": "length", "length": 3}
+//	decoded_texts                  string: text from before the first row
+//	decode_ids, output_ids         list of integers; on the wire an array of int64
+//	read_offsets                   how many of a first row's decode_ids are the prompt's
+//	skip_special_tokens, spaces_between_special_tokens, no_stop_trim   boolean
+//	prompt_tokens, reasoning_tokens, completion_tokens, cached_tokens  integer
+//	customized_info, time_stats    in rich cells, the opaque columns
+//
+// # Timed part
+//
+// The clock of a trial (monotonic) starts just before batch 0 is encoded, when
+// message objects exist and no bytes do: wrapping the opaque columns is in it. It
+// stops after the last row of the stream's last batch is decoded. One thread
+// serves every consumer: wait, then drain each ready endpoint in index order,
+// decoding each message on receipt with its opaque metadata. A message may hold
+// one row or several. With pace "arrived" batch s+1 is encoded when every row of
+// batch s has been decoded; with "none" as soon as batch s is sent, in another
+// thread. Consumer "raw" reads frames and counts their rows without decoding
+// them, and decodes them when no clock runs. Collect garbage before, and pause
+// collection until the quiet period is over; leave the worker's collector alone.
+//
+// Then, untimed, the fence is sent with pace "arrived" and received the same way,
+// and then the consumers are served until nothing has arrived for QuietMS
+// milliseconds. If the rows of stream and fence are not all there after wait_ms,
+// the trial goes on with the quiet period, and its result is marked stalled.
+//
+// # result
+//
+//	id        the trial's
+//	metrics   milliseconds, null where the trial or the platform lacks one:
+//	  complete_ms     the clock, start to stop; a number always
+//	  first_ms        start until the first message with a row of batch 0 is decoded
+//	  first_all_ms    start until each consumer with a row in batch 0 has one
+//	  spread_ms       between the first and the last consumer's last row of the
+//	                  stream; null with fewer than two consumers in the stream
+//	  worker_cpu_ms   CPU time of all worker processes, all threads, from before
+//	                  batch 0 until the fence has arrived
+//	counters  by name: what the worker did for the stream, the fence left out,
+//	          divided by the number of the stream's batches
+//	rows      a file: a Delivery object
+//	stalled   what was missing; left out when every row came. Metrics and counters
+//	          then count for nothing, but rows holds what did come, and the driver
+//	          names the row that is missing.
+//
+// The rows file is {"rows": [{"endpoint", "position", "fields"}]}: every row that
+// the consumers got since the trial began, the fence's and any surplus too.
+// endpoint is the index of the consumer that received it, position its place
+// among the rows of that endpoint, from 0; rows of one endpoint stand in the order
+// of their positions. fields has the row's values by the names of the receipt's
+// message; values at their default may be left out. The value of customized_info
+// is an object with the row's own value for each key, not a list of one.
+// http_worker_ipcs is null (or left out) or the consumer's endpoint.
 //
 // # Values
 //
 // Rows are plain JSON, compared as values. Bytes are {"$b64": "..."}, floats
-// that JSON lacks are {"$f": "nan"}, {"$f": "inf"} and {"$f": "-inf"}, integers
-// beyond 2^53 are strings of decimal digits. A number is compared by its
-// numeric value. Key order does not count.
+// that JSON lacks are {"$f": "nan"}, {"$f": "inf"} and {"$f": "-inf"}, a
+// MessagePack extension is {"$ext": type, "$b64": "..."}, integers beyond 2^53
+// either way are strings of decimal digits. A number is compared by its numeric
+// value. Key order does not count. Strings must be whole Unicode: a lone
+// surrogate, or a byte that is no UTF-8, makes a line or a file invalid.
 //
 // In time_stats every key that ends in "_time" is a time in the shared clock
 // (CLOCK_REALTIME, seconds), both in the work and in the rows delivered,
 // whatever clock the messages carry; it is compared within 5e-6 s. All other
-// keys are exact. The sender's clock offset is not reported.
+// keys are exact. A sender whose messages carry its own clock adds that clock's
+// offset to them (diff_realtime_monotonic, here as in SGLang's timing objects);
+// the offset is not reported in rows.
 //
-// # Timed part
+// # Bulk data
 //
-// The clock of a trial starts just before batch 0 is encoded, when message
-// objects exist and no bytes do, and stops after the last row of the last batch
-// is decoded. One thread serves every consumer: wait, then drain each ready
-// endpoint in index order, decoding each message on receipt with its opaque
-// metadata. With pace "arrived" batch s+1 is encoded when every row of batch s
-// has been decoded, with "none" as soon as batch s is sent. Consumer "raw" reads
-// frames and counts rows without decoding them. Collect garbage before, and
-// pause collection until the clock stops; leave the worker's collector alone.
+// What is too big for a line is a file, JSON, at most MaxFile bytes, given by its
+// absolute path, the SHA-256 of its bytes in lower-case hexadecimal and their
+// number; the reader checks both. A controller writes its files into dir and may
+// write the same path again for the next trial. Only regular files (or links to
+// such) are read.
 //
-// Then, untimed: the fence is sent and received the same way, nothing may
-// arrive for QuietMS milliseconds, and every row delivered since the trial
-// began (the fence's and any surplus too) is reported in order of arrival for
-// each endpoint.
+// # Transcript
+//
+// The lines of a run with one trial, shortened; testdata/transcript.jsonl has
+// them whole, testdata/work.json and testdata/rows.json are its bulk files, and
+// a test reads and writes them again. "> " is the driver, $DIR the folder.
+//
+//	> {"type":"hello","version":1,"transport":"msgpack","options":{},"http_workers":2,
+//	   "consumer":"decode","pace":"arrived","dir":"$DIR","wait_ms":20000}
+//	< {"type":"receipt","version":1,"runtime":"fanoutbench","runtime_version":"(devel)",
+//	   "transports":["msgpack","native"],"transport":"msgpack","strategy":"per-row",
+//	   "options":{"zmq":"zmtp"},"pids":[4711], ...}
+//	> {"type":"trial","id":"0.0.3.rich","round":0,"repetition":0,
+//	   "cell":{"count":3,"metadata":"rich"},"work":{"path":"$DIR/work.json","sha256":"...","bytes":1234}}
+//	< {"type":"result","id":"0.0.3.rich","metrics":{"complete_ms":1.25,"first_ms":0.5,
+//	   "first_all_ms":0.6,"spread_ms":0.02,"worker_cpu_ms":0.75},
+//	   "counters":{"bytes":988,"messages":3,"opaque_decodes":6, ...},
+//	   "rows":{"path":"$DIR/rows.json","sha256":"...","bytes":4321}}
+//	> {"type":"stop"}
+//	< {"type":"stopped"}
+//
+// # Control pipe
+//
+// This module's own controller and a worker of this module, perhaps of another
+// revision, speak over the worker's standard input and output in the same lines.
+// An arm in another language needs nothing of this section.
+//
+//	controller  worker
+//	configure ->
+//	          <-  ready         its input endpoint is bound
+//	prepare   ->
+//	          <-  prepared      before every trial: counters and failures reset
+//	report    ->
+//	          <-  report        after its fence has arrived, or the wait for it is over
+//
+// In place of an answer the worker may send error; after one to configure it
+// exits, after others it goes on. End of input means exit. WireVersion says that
+// both mean the same by these lines and by the frames of the measured plane; a
+// worker of another version is refused.
+//
+//	configure  wire_version; strategy; zmq, the transport engine; endpoint, its input,
+//	           which it binds; send_ms, the deadline of one write to a consumer
+//	ready      wire_version; version, of the module it was built from; strategy;
+//	           needs_prepared, its strategy wants the frames in prepare; packages and
+//	           counters, as in the receipt
+//	prepare    vocabulary, as in the work; batches, those of the stream: the ones
+//	           after them are the fence's; frames, a file with a Frames object: every
+//	           frame that will be sent, fence included, in order, base64; left out
+//	           unless ready asked for it
+//	report     batches, of the stream, that it has handled; counters, per batch of
+//	           the stream; errors, what failed since prepare, or null
+//
+// A worker's command with --list prints one Listing: wire_version, strategies
+// (name, summary) and zmq, the engines it has.
 package protocol

@@ -44,7 +44,7 @@ type Hello struct {
 	Consumer    string            `json:"consumer"`
 	Pace        string            `json:"pace"`
 	Dir         string            `json:"dir"`     // private folder for sockets and bulk files
-	WaitMS      int               `json:"wait_ms"` // give up waiting for rows after this and report what came
+	WaitMS      int               `json:"wait_ms"` // after the clock's start: give up waiting for rows and report what came
 }
 
 // Source is one file that an arm's processes were made from or loaded.
@@ -167,7 +167,7 @@ type Result struct {
 
 // Row is one delivered row.
 type Row struct {
-	Endpoint int                        `json:"endpoint"` // the consumer that received it
+	Endpoint int                        `json:"endpoint"` // the index of the consumer that received it
 	Position int                        `json:"position"` // its place among the rows of that endpoint, from 0
 	Fields   map[string]json.RawMessage `json:"fields"`   // values at their default may be left out
 }

@@ -1,21 +1,7 @@
 package protocol
 
-// The control pipe between this module's own controller and a worker of this
-// module, perhaps of another revision. It uses the same lines:
-//
-//	controller  worker
-//	configure ->
-//	          <-  ready
-//	prepare   ->
-//	          <-  prepared      before every trial: counters reset
-//	report    ->
-//	          <-  report        after its fence has arrived
-//
-// End of input means exit. WireVersion says that both mean the same thing by
-// these lines and by the frames of the measured plane; a worker of another
-// version is refused.
-
-// WireVersion is the version of the control pipe and of the frames.
+// WireVersion is the version of the control pipe (see the package
+// documentation) and of the frames.
 const WireVersion = 1
 
 // Message types of the control pipe.

@@ -94,7 +94,7 @@ func pathByte(b byte) bool {
 
 // absolute matches an absolute path in an argument: at its beginning, or behind
 // something that is no part of a path.
-var absolute = regexp.MustCompile(`(^|[\s=:,;@"'(\[]|://)(/[^\s,;:"')\]]*)`)
+var absolute = regexp.MustCompile(`(://|^|[\s=:,;@"'(\[])(/[^\s,;:"')\]]*)`)
 
 // argument is a command-line argument with every absolute path replaced.
 func (p placeList) argument(s string) string {

@@ -114,7 +114,8 @@ type Interval struct {
 
 // SummaryRow is one metric of one cell. reference_ms and candidate_ms are
 // medians over rounds of the means over repetitions; reductions are per round,
-// in per cent, 100 (1 - candidate/reference), null where the reference is 0.
+// in per cent, 100 (1 - candidate/reference), null where an arm lacks the metric
+// or the reference is 0; rounds counts those that are not null.
 type SummaryRow struct {
 	Count                    int                           `json:"count"`
 	Metadata                 string                        `json:"metadata"`
@@ -138,7 +139,7 @@ type Failure struct {
 	Metadata   string  `json:"metadata,omitempty"`
 	Round      *int    `json:"round,omitempty"`
 	Repetition *int    `json:"repetition,omitempty"`
-	Consumer   *int    `json:"consumer,omitempty"`
+	Consumer   *int    `json:"consumer,omitempty"` // -1: no consumer is to blame
 	RID        string  `json:"rid,omitempty"`
 	Field      string  `json:"field,omitempty"`
 	Wanted     *string `json:"wanted,omitempty"`

@@ -112,7 +112,7 @@ func (r report) header() [][2]string {
 	}
 	lines = append(lines,
 		[2]string{"transport", r.Transport},
-		[2]string{"rounds", fmt.Sprintf("%d of %d repetitions after round -1, %s", r.Rounds, r.Repetitions, process)},
+		[2]string{"rounds", fmt.Sprintf("%d after round -1, %d repetitions each, %s", r.Rounds, r.Repetitions, process)},
 		[2]string{"stream", fmt.Sprintf("%s, seed %d, %d HTTP workers, consumer %s, pace %s", r.Stream, r.Seed, r.HTTPWorkers, r.Consumer, r.Pace)},
 		[2]string{"rows", r.rows()})
 	if r.CPU != "" {

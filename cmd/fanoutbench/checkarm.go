@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -26,6 +27,12 @@ func newCheckArm() *cobra.Command {
 			}
 			if conf.Arm, err = r.Resolve(c.Context(), args[0], options); err != nil {
 				return usageError{err}
+			}
+			if err := checkTransport(conf.Arm, conf.Transport); err != nil {
+				return err
+			}
+			if conf.Timeout < time.Millisecond || conf.StartTimeout < time.Millisecond {
+				return usagef("timeout %v and start-timeout %v, want at least 1ms", conf.Timeout, conf.StartTimeout)
 			}
 			conf.Log = c.ErrOrStderr()
 			failed := 0

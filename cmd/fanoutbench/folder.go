@@ -2,10 +2,12 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
+	"github.com/fanoutbench/fanoutbench/cmd/internal/driver"
 	"github.com/fanoutbench/fanoutbench/results"
 )
 
@@ -36,11 +38,20 @@ func newReport() *cobra.Command {
 		Use: "report DIR", Args: exactly(1, "the folder of a run"),
 		Short: "print a run's results",
 		RunE: func(c *cobra.Command, args []string) error {
+			if !slices.Contains(results.Formats, format) {
+				return usagef("format %q, want one of %q", format, results.Formats)
+			}
 			f, err := results.Read(args[0])
 			if err != nil {
 				return err
 			}
-			return results.Report(c.OutOrStdout(), f, format)
+			if err := results.Report(c.OutOrStdout(), f, format); err != nil {
+				return err
+			}
+			if status := f.Result.Verdict.Status; status != results.StatusVerified {
+				return fmt.Errorf("the run in %s is %s: %w", args[0], status, driver.ErrNotVerified)
+			}
+			return nil
 		},
 	}
 	c.Flags().StringVar(&format, "format", "text", "text, markdown, csv or json")

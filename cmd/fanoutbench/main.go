@@ -40,7 +40,13 @@ const (
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	// A pipe that nobody reads and a file that may not grow are errors of the
+	// write, told like any other; a process that these signals end would leave
+	// its sockets and its private folder behind. They are caught, not ignored:
+	// what is ignored stays so in the processes that this one starts.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE, syscall.SIGXFSZ)
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+	context.AfterFunc(ctx, func() { signal.Reset(syscall.SIGINT) }) // a second Ctrl-C ends the program at once
 	err := run(ctx, os.Stdin, os.Stdout, os.Stderr, os.Args[1:])
 	stop()
 	os.Exit(status(os.Stderr, err))

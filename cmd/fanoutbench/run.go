@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -106,12 +107,15 @@ func (f *runFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 		Command: append([]string{"fanoutbench"}, os.Args[1:]...),
 	})
 	bar.end()
-	folder, err := results.Read(f.output)
-	if err != nil {
-		return fmt.Errorf("%w; and its folder cannot be read: %w", runErr, err)
+	if runErr != nil && !errors.Is(runErr, driver.ErrNotVerified) {
+		return runErr // there is no result to show
 	}
-	if err := results.Report(stdout, folder, "text"); err != nil {
-		return err
+	folder, err := results.Read(f.output)
+	if err == nil {
+		err = results.Report(stdout, folder, "text")
+	}
+	if err != nil {
+		return errors.Join(runErr, err)
 	}
 	fmt.Fprintf(stderr, "results in %s\n", f.output)
 	return runErr
@@ -138,11 +142,20 @@ func (f *runFlags) arms(ctx context.Context) (map[string]arm.Arm, error) {
 		if arms[a.name], err = resolver.Resolve(ctx, a.spec, options); err != nil {
 			return nil, usagef("%s: %w", a.name, err)
 		}
-		if f.transport == protocol.TransportPickle && arms[a.name].Kind == arm.KindBuiltin {
-			return nil, usagef("%s: transport %q, a builtin arm has %q and %q", a.name, f.transport, protocol.TransportMsgpack, protocol.TransportNative)
+		if err := checkTransport(arms[a.name], f.transport); err != nil {
+			return nil, usagef("%s: %w", a.name, err)
 		}
 	}
 	return arms, nil
+}
+
+// checkTransport refuses a transport that the arm is known not to have; what an
+// arm with a controller of its own has is in its receipt.
+func checkTransport(a arm.Arm, transport string) error {
+	if transport == protocol.TransportPickle && a.Kind == arm.KindBuiltin {
+		return usagef("transport %q, a builtin arm has %q and %q", transport, protocol.TransportMsgpack, protocol.TransportNative)
+	}
+	return nil
 }
 
 func newResolver(ctx context.Context) (*arm.Resolver, error) {

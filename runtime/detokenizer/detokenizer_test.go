@@ -229,6 +229,23 @@ func TestCallerReusesItsBuffers(t *testing.T) {
 	}
 }
 
+// TestFresh: the same decoder and capacity, none of the states.
+func TestFresh(t *testing.T) {
+	d, err := newDecoder("words", []tokenizer.Token{{ID: 0, Bytes: []byte("w")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	old := New(d, Options{Capacity: 1})
+	row := Row{RID: "a", DecodeIDs: []int64{0}}
+	if _, err := old.Append(nil, row); err != nil {
+		t.Fatal(err)
+	}
+	fresh := old.Fresh()
+	if got, err := fresh.Append(nil, row); err != nil || string(got) != "w" || fresh.capacity != 1 || old.Len() != 1 {
+		t.Errorf("got %q, %v, capacity %d; the first has %d states", got, err, fresh.capacity, old.Len())
+	}
+}
+
 // TestAllocatesNothingWarm plays waves of new requests with new rids.
 func TestAllocatesNothingWarm(t *testing.T) {
 	d, err := newDecoder("bytes", []tokenizer.Token{{ID: 0, Bytes: []byte("\xf0\x9f")}, {ID: 1, Bytes: []byte("a ")}})

@@ -29,7 +29,7 @@
 // reuse decodes the columns for the later rows only when row 0 has been flushed:
 // the first token does not wait for them.
 //
-// The received frame is never changed, and not kept after Batch returns.
+// The received frame is never changed, and not read after Batch has returned.
 //
 // # Decodes
 //

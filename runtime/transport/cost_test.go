@@ -161,6 +161,9 @@ func cycle(t *testing.T, e string) {
 	if _, err := transport.Connect(ctx, "zmtp", e, transport.Options{}); !errors.Is(err, context.Canceled) {
 		t.Fatal(err)
 	}
+	if _, err := transport.Connect(background, "zmtp", e+".none", transport.Options{DialTimeout: 1}); !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Fatal(err)
+	}
 	must(t, poller.Close())
 	must(t, pull.Close())
 	must(t, push.Send([]byte("y")))

@@ -53,19 +53,23 @@
 //
 // # Memory
 //
+// The number of a Pull's peers is not bounded; who may connect is a matter of the folder's mode.
 // A connection has one read buffer of 256 KiB. It grows for a larger frame by doubling, only when
 // the bytes that came have filled it, whatever the frame's header claims, and keeps its size. Messages
 // are slices of it; neither side allocates per message once its buffers have grown.
 //
 // # Tried and dropped
 //
-//   - net.UnixConn with deadlines: two timer updates a call and the netpoller's goroutine switch; and
-//     'empty' cannot be told from 'not yet polled' without going below it anyway.
+//   - net.UnixConn with deadlines: 'empty' cannot be told from 'not yet polled' without going below it,
+//     and several of them need a goroutine each. Between two goroutines of one process it is faster, as
+//     the reader needs no thread of its own: BenchmarkBurstOneProcess gives 1.4 to 2.0 of a raw socket of
+//     package net on two cores, where BenchmarkBurst, with the reader in another process, gives 0.9 to 1.2.
 //   - A goroutine per connection feeding a channel: a copy and a wake-up per message.
 //   - A poll for writing while sending a PING's answer in the middle of a blocked burst: it would tear a
 //     frame. Answers wait for the next frame boundary.
-//   - One write per message: 1.8 times the time of one write per burst (310 messages).
-//   - github.com/go-zeromq/zmq4 as the default: 3 to 8 times the time, and a timed-out Send may deliver later.
+//   - One write per message: about twice the time of one write per burst (310 messages).
+//   - github.com/go-zeromq/zmq4 as the default: 4 to 27 times the time of a raw socket by message size, and
+//     a Send that timed out may still deliver later.
 //   - Closing the Pull's silent peers from a timer: it would need a lock around the buffers; the
 //     deadline is part of the time-out of poll(2) instead.
 package transport

@@ -186,6 +186,30 @@ func wantRead(t *testing.T, r io.Reader, parts ...[]byte) {
 	}
 }
 
+// Answers that the kernel does not take at once go out when it does.
+func TestManyPings(t *testing.T) {
+	pull := bind(t, transport.Options{})
+	c := rawPeer(t, pull.Endpoint())
+	const n = 300 // more than a unix socket of Linux holds in writes of this size, fewer than make a flood
+	write(t, c, hello(), bytes.Repeat(frame(4, "\x04PING\x00\x05sixteen bytes 16"), n))
+	wantEmpty(t, pull)
+	failed := make(chan error, 1)
+	go func() {
+		wanted := append(zmtp.AppendHello(nil, "PULL"), bytes.Repeat(frame(4, "\x04PONGsixteen bytes 16"), n)...)
+		got := make([]byte, len(wanted))
+		_, err := io.ReadFull(c, got)
+		if err == nil && !bytes.Equal(got, wanted) {
+			err = errors.New("the answers are others")
+		}
+		if err == nil {
+			_, err = c.Write(frame(0, "done"))
+		}
+		failed <- err
+	}()
+	want(t, pull, "done")
+	must(t, <-failed)
+}
+
 // A peer that only ever sends PING and reads nothing is dropped before its answers fill the memory.
 func TestPingFlood(t *testing.T) {
 	pull := bind(t, transport.Options{})
@@ -238,8 +262,10 @@ func TestPingToPush(t *testing.T) {
 	wantRead(t, c, frame(4, "\x04PONG"))
 	big := strings.Repeat("b", 100<<10)
 	write(t, c, frame(4, "\x04PING\x00\x05big"))
-	go func() { _ = push.Send([]byte(big)) }()
+	sent := make(chan error, 1)
+	go func() { sent <- push.Send([]byte(big)) }()
 	wantRead(t, c, frame(4, "\x04PONGbig"), frame(2, big))
+	must(t, <-sent)
 }
 
 func TestPushHearsErrors(t *testing.T) {

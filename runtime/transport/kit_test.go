@@ -7,6 +7,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -21,7 +22,14 @@ var background = context.Background()
 // hang is far beyond what any wait here needs: it turns a hang into a failure.
 const hang = 20 * time.Second
 
-func endpoint(t testing.TB) string { return "ipc://" + filepath.Join(t.TempDir(), "s") }
+// endpoint has a short path: t.TempDir's, with the test's name in it, may not fit a socket.
+func endpoint(t testing.TB) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "ft")
+	must(t, err)
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return "ipc://" + filepath.Join(dir, "s")
+}
 
 func bind(t testing.TB, opt transport.Options) transport.Pull {
 	t.Helper()

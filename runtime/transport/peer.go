@@ -19,8 +19,8 @@ type peer struct {
 	number int
 	fd     int
 	in     *zmtp.Stream
-	owed   []byte // hello and PONGs that the kernel has not taken yet
-	by     time.Time
+	owed   []byte    // hello and PONGs that the kernel has not taken yet
+	by     time.Time // when the handshake has to be over
 }
 
 func newPeer(number, fd int, opt Options) *peer {
@@ -111,6 +111,3 @@ func (c *peer) end(cause error) error {
 	}
 	return nil
 }
-
-// late says that the handshake has run out of time.
-func (c *peer) late(now time.Time) bool { return !c.in.Shaken() && !now.Before(c.by) }

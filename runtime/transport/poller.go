@@ -83,12 +83,12 @@ func (q *poller) poll(ctx context.Context, left time.Duration) error {
 	return nil
 }
 
-// mark hands the kernel's answers to the pulls; what they had not got round to stays marked.
+// mark hands the kernel's answers to the pulls. Work that they had not got round to is found again.
 func (q *poller) mark() {
 	rest := q.fds[1:]
 	for _, p := range q.pulls {
 		for i := range p.fds {
-			p.fds[i].Revents |= rest[i].Revents
+			p.fds[i].Revents = rest[i].Revents
 		}
 		rest = rest[len(p.fds):]
 	}

@@ -179,26 +179,22 @@ func (p *pull) serve(i int) error {
 	return nil
 }
 
-// admit accepts everybody who waits.
+// admit accepts one; who else waits is found by the next poll.
 func (p *pull) admit() error {
 	p.fds[listenAt].Revents = 0
-	for {
-		fd, err := accept(p.socket.fd)
-		switch {
-		case err == unix.EAGAIN:
-			return nil
-		case err == unix.EINTR || err == unix.ECONNABORTED:
-			continue
-		case err != nil:
-			return p.failed("accept", err)
-		}
-		p.accepted++
-		c := newPeer(p.accepted, fd, p.opt)
-		c.pay()
-		p.peers = append(p.peers, c)
-		// Marked at once: what it may have sent already counts as held by the kernel.
-		p.fds = append(p.fds, unix.PollFd{Fd: int32(fd), Events: c.events(), Revents: readable})
+	fd, err := accept(p.socket.fd)
+	switch {
+	case err == unix.EAGAIN || err == unix.EINTR || err == unix.ECONNABORTED:
+		return nil
+	case err != nil:
+		return p.failed("accept", err)
 	}
+	p.accepted++
+	c := newPeer(p.accepted, fd, p.opt)
+	c.pay()
+	p.peers = append(p.peers, c)
+	p.fds = append(p.fds, unix.PollFd{Fd: int32(fd), Events: c.events()})
+	return nil
 }
 
 // expire drops one peer whose handshake has run out of time.
@@ -211,7 +207,7 @@ func (p *pull) expire() error {
 		if now.IsZero() {
 			now = time.Now()
 		}
-		if c.late(now) {
+		if !now.Before(c.by) {
 			return p.drop(i, fmt.Errorf("no handshake within %v: %w", p.opt.HandshakeTimeout, os.ErrDeadlineExceeded))
 		}
 	}
@@ -262,9 +258,6 @@ func (p *pull) remove(i int) {
 	_ = unix.Close(c.fd)
 	if p.cur == c {
 		p.cur = nil
-	}
-	if p.turn > i {
-		p.turn--
 	}
 	p.peers = append(p.peers[:i], p.peers[i+1:]...)
 	p.fds = append(p.fds[:peersAt+i], p.fds[peersAt+i+1:]...)

@@ -124,7 +124,7 @@ func (p *push) writeAll(parts [3][]byte) error {
 
 // writeParts makes one system call and cuts what it took off the parts.
 func writeParts(fd int, parts *[3][]byte) (n int, err error) {
-	var full [][]byte = parts[:]
+	full := parts[:]
 	for len(full) > 1 && len(full[0]) == 0 {
 		full = full[1:]
 	}
@@ -145,8 +145,12 @@ func writeParts(fd int, parts *[3][]byte) (n int, err error) {
 }
 
 func (p *push) awaitRoom(end time.Time) error {
+	left := time.Until(end)
+	if left <= 0 { // also for a reader that takes a little now and then
+		return os.ErrDeadlineExceeded
+	}
 	fds := [1]unix.PollFd{{Fd: int32(p.fd), Events: writable}}
-	n, err := poll(fds[:], max(time.Until(end), 0))
+	n, err := poll(fds[:], left)
 	if err == nil && n == 0 {
 		return os.ErrDeadlineExceeded
 	}

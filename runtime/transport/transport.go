@@ -158,21 +158,22 @@ func NewPoller(pulls ...Pull) (Poller, error) {
 
 // filled puts the defaults in.
 func (o Options) filled() (Options, error) {
-	var err error
-	o.MaxFrame, err = fill("MaxFrame", o.MaxFrame, 64<<20, err)
-	o.SendTimeout, err = fill("SendTimeout", o.SendTimeout, 30*time.Second, err)
-	o.DialTimeout, err = fill("DialTimeout", o.DialTimeout, 10*time.Second, err)
-	o.HandshakeTimeout, err = fill("HandshakeTimeout", o.HandshakeTimeout, 3*time.Second, err)
-	o.Burst, err = fill("Burst", o.Burst, 64<<10, err)
+	err := errors.Join(
+		fill("MaxFrame", &o.MaxFrame, 64<<20),
+		fill("SendTimeout", &o.SendTimeout, 30*time.Second),
+		fill("DialTimeout", &o.DialTimeout, 10*time.Second),
+		fill("HandshakeTimeout", &o.HandshakeTimeout, 3*time.Second),
+		fill("Burst", &o.Burst, 64<<10),
+	)
 	return o, err
 }
 
-func fill[T int | time.Duration](name string, v, def T, err error) (T, error) {
-	switch {
-	case err != nil || v > 0:
-		return v, err
-	case v < 0:
-		return v, fmt.Errorf("transport: option %s is %v; it must not be negative (0 means %v)", name, v, def)
+func fill[T int | time.Duration](name string, v *T, def T) error {
+	if *v < 0 {
+		return fmt.Errorf("transport: option %s is %v; it must not be negative (0 means %v)", name, *v, def)
 	}
-	return def, nil
+	if *v == 0 {
+		*v = def
+	}
+	return nil
 }

@@ -35,7 +35,10 @@ func milliseconds(d time.Duration) int {
 	if d < 0 {
 		return -1
 	}
-	ms := (int64(d) + int64(time.Millisecond) - 1) / int64(time.Millisecond)
+	ms := d / time.Millisecond
+	if d%time.Millisecond > 0 {
+		ms++
+	}
 	return int(min(ms, math.MaxInt32))
 }
 

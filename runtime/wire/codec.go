@@ -106,10 +106,11 @@ var extCodec = codec[Ext]{
 var intArrayCodec = codec[IntArray]{
 	kinds: kindExt,
 	enc: func(w *writer, v IntArray) error {
-		e, err := formatInts(v)
+		e, err := formatInts(w.scratch, v)
 		if err != nil {
 			return err
 		}
+		w.scratch = e.Data
 		return w.ext(e)
 	},
 	dec: func(r *reader) (IntArray, error) {

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"errors"
+	"reflect"
 	"strings"
 	"testing"
 )
@@ -167,6 +168,36 @@ func TestSetAndRow(t *testing.T) {
 			}
 		}
 	})
+}
+
+// What a row looks like as plain values, short columns and all.
+func TestRowValues(t *testing.T) {
+	m := &BatchTokenIDOutput{
+		RIDs:                []string{"a", "b"},
+		FinishedReasons:     []Map{nil, {{"type", "stop"}}},
+		DecodeIDs:           []Opt[IntArray]{{}, Some(IntArray{'i', []int64{7, -8}})},
+		PromptTokens:        []Opt[int64]{Some(int64(1))},
+		InputTopLogprobsVal: [][][]Opt[float64]{nil, {nil, {Some(-0.5), {}}}},
+		CustomizedInfo: &Opaque{Native: Map{
+			{"full", []Value{"x", "y"}}, {"short", []Value{"x"}}, {"null", nil},
+		}},
+		TimeStats: &Opaque{Wrapper: PickleWrapper},
+	}
+	row := mustRow(t, m, 1, map[string]Value{"time_stats": []Value{int64(10), int64(11)}})
+	for name, want := range map[string]Value{
+		"rids":                   "b",
+		"finished_reasons":       Map{{"type", "stop"}},
+		"decode_ids":             []Value{int64(7), int64(-8)},
+		"prompt_tokens":          nil,
+		"cached_tokens":          nil,
+		"input_top_logprobs_val": []Value{nil, []Value{-0.5, nil}},
+		"customized_info":        Map{{"full", "y"}, {"short", nil}, {"null", nil}},
+		"time_stats":             int64(11),
+	} {
+		if got := row[name]; !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: got %#v, want %#v", name, got, want)
+		}
+	}
 }
 
 func wrapOf(t *testing.T, v Value) string {

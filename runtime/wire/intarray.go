@@ -5,12 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 )
 
 // extIntArray is the ext type of an array of Python's array module.
 const extIntArray = 1
 
-// An element's size by typecode, and whether it is unsigned, as Python's array
+// typecode gives an item's size, and whether it is unsigned, as Python's array
 // module has them on the 64-bit Unix systems that SGLang runs on.
 func typecode(c byte) (size int, unsigned bool, err error) {
 	switch c {
@@ -99,25 +100,26 @@ func parseInts(e Ext) (IntArray, error) {
 	if err != nil {
 		return IntArray{}, err
 	}
-	size := max(1, intSize(e.Data))
-	values, code, err := appendInts(make([]int64, 0, len(raw)/size), e.Data)
+	values, code, err := appendInts(make([]int64, 0, len(raw)/itemSize(e.Data)), e.Data)
 	return IntArray{Typecode: code, Values: values}, err
 }
 
-func intSize(data []byte) int {
+// itemSize is the size of a payload's items, 1 when it has no valid typecode.
+func itemSize(data []byte) int {
 	code, _, err := intPayload(data)
 	if err != nil {
-		return 0
+		return 1
 	}
 	size, _, err := typecode(code)
 	if err != nil {
-		return 0
+		return 1
 	}
 	return size
 }
 
-// formatInts is the ext of an integer array.
-func formatInts(a IntArray) (Ext, error) {
+// formatInts is the ext of an integer array; its data lies in buf if that is
+// large enough.
+func formatInts(buf []byte, a IntArray) (Ext, error) {
 	code := a.Typecode
 	if code == 0 {
 		code = 'q'
@@ -126,8 +128,7 @@ func formatInts(a IntArray) (Ext, error) {
 	if err != nil {
 		return Ext{}, err
 	}
-	data := make([]byte, 0, 6+size*len(a.Values))
-	data = append(data, 0, 0, 0, 2, 0xa1, code)
+	data := append(slices.Grow(buf[:0], 6+size*len(a.Values)), 0, 0, 0, 2, 0xa1, code)
 	for i, v := range a.Values {
 		if !fits(v, size, unsigned) {
 			return Ext{}, &Error{Field: index(i), Offset: -1, Err: fmt.Errorf("got %d, want a value of array typecode %q", v, string(rune(code)))}

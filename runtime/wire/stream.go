@@ -163,8 +163,9 @@ func (r *reader) dict() (Map, error) {
 
 // writer encodes primitives as msgspec does, behind what out already holds.
 type writer struct {
-	out bytes.Buffer
-	enc *msgpack.Encoder
+	out     bytes.Buffer
+	enc     *msgpack.Encoder
+	scratch []byte // an integer array's payload
 }
 
 var writers = sync.Pool{New: func() any { return &writer{enc: msgpack.NewEncoder(nil)} }}

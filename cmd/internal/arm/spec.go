@@ -79,7 +79,7 @@ func (r *Resolver) Resolve(ctx context.Context, spec string, set map[string]stri
 		}
 		rest = spec
 	}
-	if rest == "" {
+	if strings.TrimSpace(rest) == "" {
 		return Arm{}, &SpecError{spec, "nothing after the colon"}
 	}
 	a := Arm{Spec: kind + ":" + rest, Kind: kind, Name: rest, Options: map[string]string{}}
@@ -96,7 +96,27 @@ func (r *Resolver) Resolve(ctx context.Context, spec string, set map[string]stri
 		return Arm{}, &SpecError{spec, fmt.Sprintf("unknown kind %q, want one of %s", kind, strings.Join(kinds, ", "))}
 	}
 	maps.Copy(a.Options, set)
+	if kind == KindBuiltin {
+		return a, r.checkOptions(a)
+	}
 	return a, nil
+}
+
+// OptionZMQ is the option of a builtin arm: the ZeroMQ engine.
+const OptionZMQ = "zmq"
+
+// checkOptions refuses what the controller of a builtin arm would refuse, before
+// anything runs. Other arms' options are known to their controllers only.
+func (r *Resolver) checkOptions(a Arm) error {
+	for _, k := range slices.Sorted(maps.Keys(a.Options)) {
+		switch v := a.Options[k]; {
+		case k != OptionZMQ:
+			return &SpecError{a.Spec, fmt.Sprintf("no option %q, a builtin arm has %s", k, OptionZMQ)}
+		case !slices.Contains(r.Listing.ZMQ, v):
+			return &SpecError{a.Spec, fmt.Sprintf("option %s is %q, want one of %s", k, v, strings.Join(r.Listing.ZMQ, ", "))}
+		}
+	}
+	return nil
 }
 
 func (r *Resolver) strategies() []string {

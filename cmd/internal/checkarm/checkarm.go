@@ -15,6 +15,7 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/fanoutbench/fanoutbench/cmd/internal/arm"
@@ -78,7 +79,8 @@ func Run(ctx context.Context, conf Config) iter.Seq[Clause] {
 			{"stop: stopped, exit status 0, no socket file left", c.stop},
 		} {
 			if !yield(Clause{k.name, k.play(ctx)}) {
-				break
+				_ = os.RemoveAll(dir) // nobody listens any more
+				return
 			}
 		}
 		if err := os.RemoveAll(dir); err != nil {
@@ -173,11 +175,6 @@ func (c *checker) trial(ctx context.Context, s *arm.Session, dir string, ordinal
 	if outerMS := float64(outer.Nanoseconds()) / 1e6; r.Metrics.CompleteMS <= 0 || r.Metrics.CompleteMS > outerMS {
 		return fmt.Errorf("complete_ms is %v, want more than 0 and at most the %v ms that the whole trial took", r.Metrics.CompleteMS, outerMS)
 	}
-	for _, name := range s.Receipt.Counters {
-		if _, ok := r.Counters[name]; !ok {
-			return fmt.Errorf("counter %q of the receipt is not in the result", name)
-		}
-	}
 	return nil
 }
 
@@ -236,14 +233,13 @@ func (c *checker) wrongHash(ctx context.Context) error {
 	cell := protocol.Cell{Count: 1, Metadata: stream.Plain}
 	_, file, err := work(dir, 0, cell, consumers)
 	if err != nil {
-		return err
+		return errors.Join(err, s.Stop(ctx))
 	}
-	file.SHA256 = "00" + file.SHA256[2:]
+	file.SHA256 = strings.Repeat("0", len(file.SHA256))
 	_, _, err = s.Trial(ctx, protocol.Trial{ID: "0", Cell: cell, Work: file}, c.conf.Timeout)
 	if err == nil {
 		return errors.Join(refused(nil), s.Stop(ctx))
 	}
-	s.Close()
 	return refused(err)
 }
 

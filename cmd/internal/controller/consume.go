@@ -85,6 +85,23 @@ func (b *inbox) quiet(ctx context.Context, d time.Duration) error {
 	}
 }
 
+// surplus is an error if anything is there to receive.
+func (b *inbox) surplus(ctx context.Context) error {
+	b.reset()
+	if err := b.quiet(ctx, 0); err != nil {
+		return err
+	}
+	if b.rows == 0 {
+		return nil
+	}
+	d, err := b.delivery()
+	if err != nil {
+		return err
+	}
+	return fmt.Errorf("controller: %d rows came after the last trial's quiet period, the first to consumer %d with rid %s",
+		b.rows, d.Rows[0].Endpoint, d.Rows[0].Fields[fieldRID])
+}
+
 func (b *inbox) drain(ready []int) error {
 	for _, i := range ready {
 		for {

@@ -43,7 +43,7 @@ type controller struct {
 // is also told to the driver, in an error line.
 func Run(ctx context.Context, in io.Reader, out io.Writer, conf Config) (err error) {
 	c := &controller{conf: conf, conn: protocol.NewConn(in, out), start: time.Now()}
-	lines := make(chan lineOrError)
+	lines := make(chan lineOrError, 1) // one ahead, so that the input's end behind a line is seen at once
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	go c.read(ctx, cancel, lines)
@@ -122,7 +122,10 @@ func (c *controller) serve(ctx context.Context, lines <-chan lineOrError) error 
 				return err
 			}
 		case protocol.TypeStop:
-			return errors.Join(c.close(), c.conn.Send(protocol.Signal{Type: protocol.TypeStopped}))
+			if err := c.leave(ctx); err != nil {
+				return err
+			}
+			return c.conn.Send(protocol.Signal{Type: protocol.TypeStopped})
 		default:
 			return fmt.Errorf("controller: a line of type %q, want %q or %q", line.Type, protocol.TypeTrial, protocol.TypeStop)
 		}
@@ -144,7 +147,7 @@ func (c *controller) open(ctx context.Context, line protocol.Line) (protocol.Rec
 	}
 	input := "ipc://" + filepath.Join(c.hello.Dir, "w")
 	wait := time.Duration(c.hello.WaitMS) * time.Millisecond
-	c.worker, err = startWorker(ctx, c.conf, protocol.Configure{
+	worker, err := startWorker(ctx, c.conf, protocol.Configure{
 		Type:        protocol.TypeConfigure,
 		WireVersion: protocol.WireVersion,
 		Strategy:    c.conf.Strategy,
@@ -155,6 +158,10 @@ func (c *controller) open(ctx context.Context, line protocol.Line) (protocol.Rec
 	if err != nil {
 		return r, err
 	}
+	c.worker = worker
+	// A worker that takes no more bytes blocks a write of this process; without
+	// it the write fails at once.
+	context.AfterFunc(ctx, func() { _ = worker.stop() }) // close returns the same error
 	c.push, err = transport.Connect(ctx, c.options[optionZMQ], input, transport.Options{DialTimeout: wait, SendTimeout: wait})
 	if err != nil {
 		return r, err
@@ -230,7 +237,7 @@ func (c *controller) trial(ctx context.Context, t protocol.Trial) (protocol.Resu
 	}
 	r, err := c.play(ctx, t, w)
 	if err != nil {
-		return r, fmt.Errorf("controller: trial %s: %w", t.ID, errors.Join(err, c.worker.obituary()))
+		return r, fmt.Errorf("controller: trial %s: %w", t.ID, c.worker.explain(ctx, err))
 	}
 	return r, nil
 }
@@ -288,7 +295,17 @@ func (c *controller) offset() float64 {
 	return float64(now.UnixNano())/1e9 - now.Sub(c.start).Seconds()
 }
 
-func (c *controller) close() error {
+// leave ends the arm in good order. A row that comes after the last trial's
+// quiet period is found here, once the worker has sent all it will.
+func (c *controller) leave(ctx context.Context) error {
+	err := c.closeWorker()
+	if err == nil {
+		err = c.inbox.surplus(ctx)
+	}
+	return errors.Join(err, c.close())
+}
+
+func (c *controller) closeWorker() error {
 	var errs []error
 	if c.push != nil {
 		errs = append(errs, c.push.Close())
@@ -298,9 +315,14 @@ func (c *controller) close() error {
 		errs = append(errs, c.worker.stop())
 		c.worker = nil
 	}
+	return errors.Join(errs...)
+}
+
+func (c *controller) close() error {
+	err := c.closeWorker()
 	if c.inbox != nil {
-		errs = append(errs, c.inbox.close())
+		err = errors.Join(err, c.inbox.close())
 		c.inbox = nil
 	}
-	return errors.Join(errs...)
+	return err
 }

@@ -164,6 +164,9 @@ func appendFloat(dst []byte, f float64) ([]byte, error) {
 		name = "-inf"
 	default:
 		b, err := json.Marshal(f)
+		if !bytes.ContainsAny(b, ".e") {
+			b = append(b, ".0"...) // read back, it stays a float
+		}
 		return append(dst, b...), err
 	}
 	return fmt.Appendf(dst, `{%q:%q}`, keyFloat, name), nil
@@ -190,6 +193,9 @@ func appendList(dst []byte, list []wire.Value) ([]byte, error) {
 }
 
 func appendObject(dst []byte, m wire.Map) ([]byte, error) {
+	if m == nil {
+		return append(dst, "null"...), nil
+	}
 	dst = append(dst, '{')
 	for i, p := range m {
 		key, ok := p.Key.(string)

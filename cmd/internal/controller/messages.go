@@ -11,8 +11,9 @@ import (
 	"github.com/fanoutbench/fanoutbench/runtime/wire"
 )
 
-// The opaque columns.
+// The opaque columns, and the rids.
 const (
+	fieldRID   = "rids"
 	fieldInfo  = "customized_info"
 	fieldTimes = "time_stats"
 )

@@ -5,10 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/fanoutbench/fanoutbench/cmd/internal/process"
@@ -16,66 +17,43 @@ import (
 	"github.com/fanoutbench/fanoutbench/results"
 )
 
-// stopGrace is how long a worker has to leave after its input has ended.
-const stopGrace = 2 * time.Second
+const (
+	// leaveGrace is how long a worker has to leave after its input has ended,
+	// and termGrace how long after SIGTERM. Their sum is below what a driver
+	// gives a controller.
+	leaveGrace = time.Second
+	termGrace  = 500 * time.Millisecond
+	// obituaryGrace is how long a failed trial waits to learn that its worker's
+	// death is why.
+	obituaryGrace = 300 * time.Millisecond
+)
 
+// workerProcess is the worker and its input's socket.
 type workerProcess struct {
-	cmd   *exec.Cmd
-	in    io.WriteCloser
-	conn  *protocol.Conn
-	ready protocol.Ready
-	log   *process.Tail
+	child  *process.Child
+	socket string
+	ready  protocol.Ready
 
-	ended   chan struct{} // closed when the process has been waited for
-	waitErr error         // valid once ended is closed
-	lines   chan lineOrError
+	once    sync.Once
+	stopErr error
+	told    atomic.Bool // its end is in an error already
 }
 
 // startWorker runs the worker and takes it through configure.
 func startWorker(ctx context.Context, conf Config, configure protocol.Configure) (*workerProcess, error) {
-	w := &workerProcess{
-		cmd:   exec.Command(conf.Worker[0], conf.Worker[1:]...),
-		log:   process.NewTail(conf.Log),
-		ended: make(chan struct{}),
-		lines: make(chan lineOrError, 1),
-	}
-	w.cmd.Stderr = w.log
-	in, err := w.cmd.StdinPipe()
+	child, err := process.Start(conf.Worker, process.DieWithParent, conf.Log)
 	if err != nil {
-		return nil, fmt.Errorf("controller: %w", err)
+		return nil, fmt.Errorf("controller: worker: %w", err)
 	}
-	out, err := w.cmd.StdoutPipe()
-	if err != nil {
-		return nil, fmt.Errorf("controller: %w", err)
-	}
-	if err := process.Start(w.cmd, process.DieWithParent); err != nil {
-		return nil, fmt.Errorf("controller: start worker %s: %w", conf.Worker[0], err)
-	}
-	w.in = in
-	w.conn = protocol.NewConn(out, in)
-	go w.read()
+	w := &workerProcess{child: child, socket: strings.TrimPrefix(configure.Endpoint, "ipc://")}
 	if err := w.handshake(ctx, configure); err != nil {
-		return nil, errors.Join(err, w.obituary(), w.stop())
+		return nil, errors.Join(err, w.stop())
 	}
 	return w, nil
 }
 
-// read passes the worker's lines on, then waits for it. Wait may be called only
-// when the output has been read to its end.
-func (w *workerProcess) read() {
-	for {
-		line, err := w.conn.Receive()
-		w.lines <- lineOrError{line, err}
-		if err != nil {
-			break
-		}
-	}
-	w.waitErr = w.cmd.Wait()
-	close(w.ended)
-}
-
 func (w *workerProcess) handshake(ctx context.Context, configure protocol.Configure) error {
-	if err := w.ask(ctx, configure, protocol.TypeReady, &w.ready); err != nil {
+	if err := w.child.Ask(ctx, configure, protocol.TypeReady, &w.ready); err != nil {
 		return fmt.Errorf("controller: configure worker: %w", err)
 	}
 	if w.ready.WireVersion != protocol.WireVersion {
@@ -84,25 +62,9 @@ func (w *workerProcess) handshake(ctx context.Context, configure protocol.Config
 	return nil
 }
 
-// ask sends one line and waits for its answer.
-func (w *workerProcess) ask(ctx context.Context, question any, wantType string, answer any) error {
-	if err := w.conn.Send(question); err != nil {
-		return err
-	}
-	select {
-	case l := <-w.lines:
-		if l.err != nil {
-			return fmt.Errorf("the worker's output ended: %w", l.err)
-		}
-		return l.line.Expect(wantType, answer)
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}
-
 func (w *workerProcess) report(ctx context.Context) (protocol.Report, error) {
 	var r protocol.Report
-	err := w.ask(ctx, protocol.Signal{Type: protocol.TypeReport}, protocol.TypeReport, &r)
+	err := w.child.Ask(ctx, protocol.Signal{Type: protocol.TypeReport}, protocol.TypeReport, &r)
 	return r, err
 }
 
@@ -115,7 +77,7 @@ func (w *workerProcess) watch(parent context.Context) (context.Context, context.
 	ctx, cancel := context.WithCancelCause(parent)
 	go func() {
 		select {
-		case <-w.ended:
+		case <-w.child.Ended():
 			cancel(errWorkerEnded)
 		case <-ctx.Done():
 		}
@@ -123,53 +85,39 @@ func (w *workerProcess) watch(parent context.Context) (context.Context, context.
 	return ctx, func() { cancel(nil) }
 }
 
-// obituary says how the worker ended and the last it wrote, or nil if it lives.
-func (w *workerProcess) obituary() error {
-	select {
-	case <-w.ended:
-		status := "status 0"
-		if w.waitErr != nil {
-			status = w.waitErr.Error()
-		}
-		return fmt.Errorf("the worker's process ended: %s; its last lines: %s", status, w.log.Quote())
-	default:
-		return nil
+// explain adds to a trial's error that the worker is dead, and how it died. A
+// failed write may be seen before the death that is behind it, hence the wait.
+func (w *workerProcess) explain(ctx context.Context, err error) error {
+	grace := obituaryGrace
+	if ctx.Err() != nil {
+		grace = 0 // this arm is being ended, its worker's end is no news
 	}
-}
-
-// stop closes the worker's input, which ends it, and kills it if it stays.
-func (w *workerProcess) stop() error {
-	err := w.in.Close()
-	if errors.Is(err, os.ErrClosed) {
-		err = nil
-	}
-	go w.drain()
-	timer := time.NewTimer(stopGrace)
-	defer timer.Stop()
-	select {
-	case <-w.ended:
-	case <-timer.C:
-		err = errors.Join(err, w.cmd.Process.Kill())
-		<-w.ended
-		return errors.Join(err, fmt.Errorf("controller: the worker did not leave within %v of its input's end", stopGrace))
-	}
-	if w.waitErr != nil {
-		err = errors.Join(err, w.obituary())
+	if why := w.child.Obituary(grace); why != nil {
+		w.told.Store(true)
+		return fmt.Errorf("%w; worker: %w", err, why)
 	}
 	return err
 }
 
-func (w *workerProcess) drain() {
-	for {
-		select {
-		case <-w.lines:
-		case <-w.ended:
-			return
+// stop ends the worker and removes its socket, should it have left it. It may
+// be called more than once and while a trial runs: the trial then fails.
+func (w *workerProcess) stop() error {
+	w.once.Do(func() {
+		killed := w.child.End(leaveGrace, termGrace)
+		switch err := w.child.Exit(); {
+		case killed:
+			w.stopErr = fmt.Errorf("controller: the worker did not leave within %v of its input's end, nor of SIGTERM", leaveGrace+termGrace)
+		case err != nil && !w.told.Load():
+			w.stopErr = fmt.Errorf("controller: worker: %w", w.child.Obituary(0))
 		}
-	}
+		if err := os.Remove(w.socket); err != nil && !errors.Is(err, os.ErrNotExist) {
+			w.stopErr = errors.Join(w.stopErr, fmt.Errorf("controller: the worker's socket: %w", err))
+		}
+	})
+	return w.stopErr
 }
 
-func (w *workerProcess) pid() int { return w.cmd.Process.Pid }
+func (w *workerProcess) pid() int { return w.child.PID() }
 
 // prepare tells the worker what comes, with the frames themselves if its
 // strategy asks for them.
@@ -191,7 +139,7 @@ func (c *controller) prepare(ctx context.Context, w protocol.Work, all []*outgoi
 		p.Frames = &f
 	}
 	var done protocol.Signal
-	return c.worker.ask(ctx, p, protocol.TypePrepared, &done)
+	return c.worker.child.Ask(ctx, p, protocol.TypePrepared, &done)
 }
 
 // binaries are the hashes of the executables that run: this process's and its

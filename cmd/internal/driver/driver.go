@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/fanoutbench/fanoutbench/cmd/internal/arm"
@@ -49,16 +52,18 @@ type driver struct {
 	logs     map[string]*os.File
 	about    map[string]results.Arm
 	layouts  map[string]oracle.Layout
-	works    map[string]work
+	works    map[string]*work
 	out      results.Outcome
 	done     int
 	warnings []string
+	sources  []results.Source // of this program, as the run began
 }
 
 // work is one stream on disk with what it must deliver, shared by both arms.
 type work struct {
 	file protocol.File
 	want *oracle.Expectation
+	uses int // trials that have had it
 }
 
 // Run runs the plan. The error is an operational one (the folder cannot be
@@ -71,7 +76,7 @@ func Run(ctx context.Context, conf Config) (result results.Result, err error) {
 	d := &driver{
 		conf: conf, plan: conf.Plan, run: run,
 		sessions: map[string]*arm.Session{}, logs: map[string]*os.File{},
-		about: map[string]results.Arm{}, layouts: map[string]oracle.Layout{}, works: map[string]work{},
+		about: map[string]results.Arm{}, layouts: map[string]oracle.Layout{}, works: map[string]*work{},
 	}
 	d.out.Environment = results.CaptureEnvironment(conf.Command)
 	ending := d.all(ctx)
@@ -101,6 +106,9 @@ func (d *driver) all(ctx context.Context) (err error) {
 		err = errors.Join(err, os.RemoveAll(d.dir))
 	}()
 	if err := d.openLogs(); err != nil {
+		return err
+	}
+	if err := d.readSources(); err != nil {
 		return err
 	}
 	for round := -1; round < d.plan.Rounds; round++ {
@@ -140,11 +148,20 @@ func (d *driver) round(ctx context.Context, round int) error {
 			return err
 		}
 	}
-	clear(d.works)
-	if d.plan.Process == ProcessRound {
-		return d.stop(ctx)
+	if d.plan.Process != ProcessRound {
+		return nil
 	}
-	return nil
+	err := d.stop(ctx)
+	for _, name := range order {
+		err = errors.Join(err, os.RemoveAll(d.folder(name, round)))
+	}
+	return err
+}
+
+// folder is where the processes that start in a round have their sockets and
+// bulk files.
+func (d *driver) folder(name string, round int) string {
+	return filepath.Join(d.dir, fmt.Sprintf("%s-%d", name, round+1))
 }
 
 func armOrder(first string) []string {
@@ -156,7 +173,7 @@ func armOrder(first string) []string {
 
 func (d *driver) start(ctx context.Context, round int, order []string) error {
 	for _, name := range order {
-		dir := filepath.Join(d.dir, fmt.Sprintf("%s-%d", name, round+1))
+		dir := d.folder(name, round)
 		if err := os.Mkdir(dir, 0o700); err != nil {
 			return fmt.Errorf("driver: %w", err)
 		}
@@ -182,14 +199,20 @@ func (d *driver) start(ctx context.Context, round int, order []string) error {
 	return nil
 }
 
-// stop ends both arms and removes their folders' contents.
+// stop ends both arms, at the same time. Once ctx is done their complaints about
+// being ended are no news.
 func (d *driver) stop(ctx context.Context) error {
-	var errs []error
-	for name, s := range d.sessions {
-		if err := s.Stop(ctx); err != nil && ctx.Err() == nil {
-			errs = append(errs, &located{err: err, arm: name, slot: results.Slot{Round: afterRounds}})
-		}
+	names := slices.Sorted(maps.Keys(d.sessions))
+	errs := make([]error, len(names))
+	var all sync.WaitGroup
+	for i, name := range names {
+		all.Go(func() {
+			if err := d.sessions[name].Stop(ctx); err != nil && ctx.Err() == nil {
+				errs[i] = &located{err: err, arm: name, slot: results.Slot{Round: afterRounds}}
+			}
+		})
 	}
+	all.Wait()
 	clear(d.sessions)
 	return errors.Join(errs...)
 }
@@ -213,10 +236,8 @@ func (d *driver) trial(ctx context.Context, slot results.Slot) error {
 	if err != nil {
 		return err
 	}
-	d.out.VerifiedRows += v.work.want.Rows()
-	d.out.FenceRows += v.work.want.FenceRows()
 	m := v.result.Metrics
-	return d.run.Append(results.Trial{
+	err = d.run.Append(results.Trial{
 		Round: slot.Round, Repetition: slot.Repetition, Count: slot.Count, Metadata: slot.Metadata,
 		Arm: slot.Arm, Position: slot.Position,
 		CompleteMS: m.CompleteMS, FirstMS: m.FirstMS, FirstAllMS: m.FirstAllMS, SpreadMS: m.SpreadMS, WorkerCPUMS: m.WorkerCPUMS,
@@ -224,6 +245,12 @@ func (d *driver) trial(ctx context.Context, slot results.Slot) error {
 		Rows: v.work.want.Rows(), FenceRows: v.work.want.FenceRows(),
 		WorkSHA256: v.work.file.SHA256, RowsSHA256: v.result.Rows.SHA256, StartedAt: v.started,
 	})
+	if err != nil {
+		return &located{err: err, arm: slot.Arm, slot: slot, cell: true}
+	}
+	d.out.VerifiedRows += v.work.want.Rows()
+	d.out.FenceRows += v.work.want.FenceRows()
+	return nil
 }
 
 func milliseconds(ms int) time.Duration { return time.Duration(ms) * time.Millisecond }

@@ -28,16 +28,12 @@ func (d *driver) meet(name string, s *arm.Session) error {
 		about.Sources = append(about.Sources, results.Source{Path: f.Path, SHA256: f.SHA256})
 	}
 	if a.Kind == arm.KindBuiltin {
-		wd, err := os.Getwd()
-		if err != nil {
-			return fmt.Errorf("driver: %w", err)
-		}
-		if about.Sources, err = results.TreeSources(wd); err != nil {
+		about.Sources = d.sources
+	}
+	if before, ok := d.about[name]; ok {
+		if err := same(before, about); err != nil {
 			return err
 		}
-	}
-	if before, ok := d.about[name]; ok && !reflect.DeepEqual(before, about) {
-		return fmt.Errorf("the arm says of itself %+v, but said %+v when the run began", about, before)
 	}
 	d.about[name] = about
 	layout := oracle.Layout{Endpoints: r.Endpoints, Defaults: map[string]json.RawMessage{}}
@@ -46,6 +42,32 @@ func (d *driver) meet(name string, s *arm.Session) error {
 	}
 	d.layouts[name] = layout
 	return nil
+}
+
+// same compares what an arm says of itself with what it said when the run began,
+// by the names of the record.
+func same(before, now results.Arm) error {
+	b, n := reflect.ValueOf(before), reflect.ValueOf(now)
+	for i := range b.NumField() {
+		if was, is := b.Field(i).Interface(), n.Field(i).Interface(); !reflect.DeepEqual(was, is) {
+			return fmt.Errorf("receipt: %s is %v, but it was %v when the run began", b.Type().Field(i).Tag.Get("json"), is, was)
+		}
+	}
+	return nil
+}
+
+// readSources hashes the files that this program's builtin arms are made of.
+// It is done once: the executable runs on, whatever happens to its sources.
+func (d *driver) readSources() error {
+	wd, err := os.Getwd()
+	if err != nil {
+		return fmt.Errorf("driver: %w", err)
+	}
+	d.sources, err = results.TreeSources(wd)
+	if d.sources == nil {
+		d.sources = []results.Source{}
+	}
+	return err
 }
 
 // share finds the fields that both arms' messages have.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"time"
 
@@ -17,7 +18,7 @@ import (
 
 // verified is a trial whose rows were all right.
 type verified struct {
-	work    work
+	work    *work
 	result  protocol.Result
 	started time.Time
 	outerMS float64
@@ -65,11 +66,10 @@ func (d *driver) judged(ctx context.Context, slot results.Slot) (verified, error
 	if v.result.Stalled != "" {
 		return v, fmt.Errorf("the controller says %q, but every row was delivered", v.result.Stalled)
 	}
-	if v.result.Metrics.CompleteMS > v.outerMS {
-		return v, fmt.Errorf("complete_ms is %v, but the driver's own clock measured %v ms around the whole trial",
-			v.result.Metrics.CompleteMS, v.outerMS)
+	if ms := v.result.Metrics.CompleteMS; ms <= 0 || ms > v.outerMS {
+		return v, fmt.Errorf("complete_ms is %v, want more than 0 and at most the %v ms that the driver's own clock measured around the whole trial", ms, v.outerMS)
 	}
-	return v, nil
+	return v, d.used(w)
 }
 
 // play runs the trial with the other arm's CPU clocks read before and after.
@@ -118,25 +118,35 @@ func otherArm(name string) string {
 }
 
 // work makes the stream of a slot, or returns the one made for the other arm.
-func (d *driver) work(slot results.Slot) (work, error) {
+func (d *driver) work(slot results.Slot) (*work, error) {
 	cell := protocol.Cell{Count: slot.Count, Metadata: slot.Metadata}
 	place := plan.Place(d.plan, slot.Round, slot.Repetition, cell)
 	name := fmt.Sprintf("work-%08x.json", place.Ordinal)
 	if w, ok := d.works[name]; ok {
-		delete(d.works, name) // both arms have had it
 		return w, nil
 	}
 	data, err := stream.Seed(d.plan.Seed, place, d.plan.HTTPWorkers)
 	if err != nil {
-		return work{}, err
+		return nil, err
 	}
-	var w work
+	w := &work{}
 	if w.want, err = oracle.New(data, d.plan.HTTPWorkers); err != nil {
-		return w, err
+		return nil, err
 	}
 	if w.file, err = protocol.WriteFile(filepath.Join(d.dir, name), data); err != nil {
-		return w, err
+		return nil, err
 	}
 	d.works[name] = w
 	return w, nil
+}
+
+// used drops a work file that both arms have had: a long run must not fill the
+// disk with streams.
+func (d *driver) used(w *work) error {
+	w.uses++
+	if w.uses < 2 {
+		return nil
+	}
+	delete(d.works, filepath.Base(w.file.Path))
+	return os.Remove(w.file.Path)
 }

@@ -40,7 +40,7 @@ func (d *driver) verdict(ctx context.Context, ending error) results.Verdict {
 		return v
 	}
 	v.Status = results.StatusInvalid
-	if ctx.Err() != nil {
+	if ctx.Err() != nil && errors.Is(ending, context.Cause(ctx)) {
 		v.Status = results.StatusIncomplete
 	}
 	v.Failure = failure(ending)

@@ -16,6 +16,7 @@ const (
 	fieldIPC    = "http_worker_ipcs"
 	fieldText   = "output_strs"
 	fieldTimes  = "time_stats"
+	fieldInfo   = "customized_info"
 	nullLiteral = "null"
 )
 
@@ -29,6 +30,9 @@ type Layout struct {
 // Check returns the first *Difference between the rows delivered and the rows
 // sent, or nil.
 func (e *Expectation) Check(l Layout, delivered []protocol.Row) error {
+	if len(l.Endpoints) != len(e.byConsumer) {
+		return fmt.Errorf("oracle: a layout of %d endpoints, want %d", len(l.Endpoints), len(e.byConsumer))
+	}
 	seen := map[string]int{}
 	arrived := make([][]arrival, len(e.byConsumer))
 	for _, d := range delivered {
@@ -64,7 +68,7 @@ func (e *Expectation) place(d protocol.Row, seen map[string]int) (arrival, error
 			Wanted: fmt.Sprintf("0 to %d", len(e.byConsumer)-1), Got: fmt.Sprint(d.Endpoint)}
 	}
 	var rid string
-	if err := json.Unmarshal(d.Fields[fieldRID], &rid); err != nil {
+	if err := read(d.Fields, fieldRID, &rid); err != nil {
 		return arrival{}, &Difference{Consumer: d.Endpoint, Step: -1, Field: fieldRID,
 			Wanted: "a string", Got: show(d.Fields[fieldRID])}
 	}
@@ -81,12 +85,14 @@ func (e *Expectation) place(d protocol.Row, seen map[string]int) (arrival, error
 	return arrival{Row: d, rid: rid, nth: seen[rid] - 1}, nil
 }
 
+// checkCounts names the first row sent that is missing, or whose rid has too
+// many: an arm that stalls on a row leaves all that follow missing too.
 func (e *Expectation) checkCounts(seen map[string]int) error {
-	for _, rid := range slices.Sorted(maps.Keys(e.byRID)) {
-		sent := e.byRID[rid]
-		if got := seen[rid]; got != len(sent) {
-			return &Difference{Consumer: sent[0].consumer, RID: rid, Step: min(got, len(sent)), Field: "rows",
-				Wanted: fmt.Sprint(len(sent)), Got: fmt.Sprint(got)}
+	for _, r := range e.sent {
+		got, want := seen[r.rid], len(e.byRID[r.rid])
+		if got <= r.step || got > want {
+			return &Difference{Consumer: r.consumer, RID: r.rid, Step: min(got, want), Field: "rows",
+				Wanted: fmt.Sprint(want), Got: fmt.Sprint(got)}
 		}
 	}
 	return nil
@@ -110,8 +116,8 @@ func (e *Expectation) checkFields(l Layout, arrived [][]arrival) error {
 	for c, rows := range arrived {
 		for _, a := range rows {
 			sent := e.byRID[a.rid][a.nth]
-			if name, want, got := l.compare(sent, a, c); name != "" {
-				return &Difference{Consumer: c, RID: a.rid, Step: a.nth, Field: name, Wanted: show(want), Got: show(got)}
+			if d := l.compare(sent, a, c); d != nil {
+				return d
 			}
 			if err := e.checkText(sofar, sent, a, c); err != nil {
 				return err
@@ -125,31 +131,53 @@ func (e *Expectation) checkFields(l Layout, arrived [][]arrival) error {
 // whole text, and the whole text at its last row. A U+FFFD that the whole text
 // does not have cannot be in a prefix of it.
 func (e *Expectation) checkText(sofar map[string]string, sent *row, a arrival, consumer int) error {
-	whole := e.text[a.rid]
+	d := &Difference{Consumer: consumer, RID: a.rid, Step: a.nth, Field: fieldText}
 	var piece string
-	raw := a.Fields[fieldText]
-	if err := json.Unmarshal(raw, &piece); err != nil || string(raw) == nullLiteral {
-		return &Difference{Consumer: consumer, RID: a.rid, Step: a.nth, Field: fieldText, Wanted: "a string", Got: show(raw)}
+	if read(a.Fields, fieldText, &piece) != nil {
+		d.Wanted, d.Got = "a string", show(a.Fields[fieldText])
+		return d
 	}
-	all := sofar[a.rid] + piece
+	whole, all := e.text[a.rid], sofar[a.rid]+piece
 	sofar[a.rid] = all
 	last := sent.step == len(e.byRID[a.rid])-1
-	if !strings.HasPrefix(whole, all) || last && whole != all {
-		want := fmt.Sprintf("a prefix of %q", whole)
-		if last {
-			want = fmt.Sprintf("%q in all", whole)
-		}
-		return &Difference{Consumer: consumer, RID: a.rid, Step: a.nth, Field: fieldText, Wanted: want, Got: fmt.Sprintf("%q in all", all)}
+	if !last && strings.HasPrefix(whole, all) || whole == all {
+		return nil
 	}
-	return nil
+	at := commonPrefix(whole, all)
+	d.Wanted, d.Got = excerpt(whole, at)+" in all", excerpt(all, at)+" in all"
+	if !last {
+		d.Wanted = "a prefix of " + excerpt(whole, at)
+	}
+	return d
 }
 
-// compare returns the name of the first field that differs, in name order, with
-// both values, or an empty name.
-func (l Layout) compare(sent *row, a arrival, consumer int) (name string, want, got json.RawMessage) {
+func commonPrefix(a, b string) int {
+	n := 0
+	for n < len(a) && n < len(b) && a[n] == b[n] {
+		n++
+	}
+	return n
+}
+
+// excerpt quotes s, or if it is long the part around byte at.
+func excerpt(s string, at int) string {
+	const around = 100
+	low, high := max(0, at-around), min(len(s), at+around)
+	if low == 0 && high == len(s) {
+		return fmt.Sprintf("%q", s)
+	}
+	return fmt.Sprintf("%q (bytes %d to %d of %d)", s[low:high], low, high, len(s))
+}
+
+// compare returns the first field that differs, in name order, or nil; fields
+// that the layout does not have come first.
+func (l Layout) compare(sent *row, a arrival, consumer int) *Difference {
+	differs := func(name, want string, got json.RawMessage) *Difference {
+		return &Difference{Consumer: consumer, RID: a.rid, Step: a.nth, Field: name, Wanted: want, Got: show(got)}
+	}
 	for _, name := range slices.Sorted(maps.Keys(a.Fields)) {
 		if _, ok := l.Defaults[name]; !ok {
-			return name, json.RawMessage(`"no such field in the receipt"`), a.Fields[name]
+			return differs(name, "no such field, since the receipt has none", a.Fields[name])
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(l.Defaults)) {
@@ -161,10 +189,10 @@ func (l Layout) compare(sent *row, a arrival, consumer int) (name string, want, 
 			want = v
 		}
 		if !l.sameField(name, want, got, consumer) {
-			return name, want, got
+			return differs(name, show(want), got)
 		}
 	}
-	return "", nil, nil
+	return nil
 }
 
 func (l Layout) sameField(name string, want, got json.RawMessage, consumer int) bool {
@@ -188,7 +216,7 @@ func show(raw json.RawMessage) string {
 		return "nothing"
 	}
 	if len(raw) > 200 {
-		return string(raw[:200]) + "..."
+		return strings.ToValidUTF8(string(raw[:200]), "") + "..."
 	}
 	return string(raw)
 }

@@ -9,9 +9,29 @@
 // 5e-6 s, everything else exact); every other field at its default;
 // http_worker_ipcs, which grouped messages set and single rows leave null, null
 // or the consumer's endpoint; and the text: per rid the concatenation exactly,
-// each step's concatenation a prefix of it.
+// each step's concatenation a prefix of it. How many rows a message held, and how
+// a request's text was cut into steps, is the arm's own affair.
 //
 // The first thing that is wrong is returned as a *Difference. Whole-row faults
 // (unknown, misrouted, missing, doubled, out of order) are looked for before
-// fields, because a row too few makes every later row of its rid look wrong.
+// fields, because a row too few makes every later row of its rid look wrong. Of
+// rows that are missing the one that was sent first is named.
+//
+// # Text
+//
+// The text of a rid is the text that its first row brings, and behind it what all
+// its ids decode to at once, without as many characters as the prompt's ids alone
+// decode to. That is what the incremental method amounts to, whose rule is by
+// characters too (new = read[len(surr):]); so a blank between prompt and first
+// word stays, and half a character at the prompt's end counts as one. Words are
+// joined by single blanks, bytes by nothing; special tokens are left out when
+// skip_special_tokens says so; an id that the vocabulary lacks counts as 0, and
+// as nothing without an id 0. A part of the bytes that is no UTF-8 becomes one
+// U+FFFD for each longest piece that could have begun a character, as Python and
+// Unicode have it; Go's own conversions count otherwise.
+//
+// New returns an error where joining cannot decide: a request that does not
+// finish with its last row, one that finishes earlier, a finish reason that cuts
+// text off (type "stop"), skip_special_tokens that differs between the rows of a
+// rid, a rid on two consumers.
 package oracle

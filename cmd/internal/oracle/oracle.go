@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/fanoutbench/fanoutbench/protocol"
 )
@@ -34,6 +33,7 @@ type row struct {
 
 // Expectation is what one trial must deliver.
 type Expectation struct {
+	sent       []*row // in the order of sending
 	byConsumer [][]*row
 	byRID      map[string][]*row
 	text       map[string]string
@@ -41,8 +41,16 @@ type Expectation struct {
 	fence      int
 }
 
-// New works out what the given trial must deliver to so many consumers.
+// New works out what the given trial must deliver to so many consumers. Where
+// that takes more than joining the vocabulary's pieces it returns an error.
 func New(w protocol.Work, consumers int) (*Expectation, error) {
+	if consumers < 1 {
+		return nil, fmt.Errorf("oracle: %d consumers, want at least 1", consumers)
+	}
+	vocab, err := newVocabulary(w.Vocabulary)
+	if err != nil {
+		return nil, fmt.Errorf("oracle: %w", err)
+	}
 	e := &Expectation{
 		byConsumer: make([][]*row, consumers),
 		byRID:      map[string][]*row{},
@@ -60,12 +68,10 @@ func New(w protocol.Work, consumers int) (*Expectation, error) {
 		}
 		e.fence += len(b.Consumers)
 	}
-	for rid, rows := range e.byRID {
-		t, err := text(w.Vocabulary, rows)
-		if err != nil {
+	for _, rid := range slices.Sorted(maps.Keys(e.byRID)) {
+		if e.text[rid], err = vocab.text(e.byRID[rid]); err != nil {
 			return nil, fmt.Errorf("oracle: rid %q: %w", rid, err)
 		}
-		e.text[rid] = t
 	}
 	return e, nil
 }
@@ -79,7 +85,7 @@ func (e *Expectation) FenceRows() int { return e.fence }
 func (e *Expectation) add(b protocol.Batch) error {
 	columns := map[string][]json.RawMessage{}
 	for name, raw := range b.Columns {
-		values, err := split(raw, len(b.Consumers))
+		values, err := split(name, raw, len(b.Consumers))
 		if err != nil {
 			return fmt.Errorf("oracle: column %s: %w", name, err)
 		}
@@ -93,38 +99,54 @@ func (e *Expectation) add(b protocol.Batch) error {
 		for name, values := range columns {
 			r.fields[name] = values[i]
 		}
-		if err := json.Unmarshal(r.fields["rids"], &r.rid); err != nil {
-			return fmt.Errorf("oracle: rids[%d]: %w", i, err)
+		if err := read(r.fields, fieldRID, &r.rid); err != nil {
+			return fmt.Errorf("oracle: row %d: %w", i, err)
+		}
+		if before := e.byRID[r.rid]; len(before) > 0 && before[0].consumer != c {
+			return fmt.Errorf("oracle: rid %q goes to consumers %d and %d, want one", r.rid, before[0].consumer, c)
 		}
 		r.step = len(e.byRID[r.rid])
 		e.byRID[r.rid] = append(e.byRID[r.rid], r)
 		e.byConsumer[c] = append(e.byConsumer[c], r)
+		e.sent = append(e.sent, r)
 	}
 	return nil
 }
 
-// split cuts a column into row values: a list, or an object of lists, whose row
-// value is the object of its values.
-func split(raw json.RawMessage, rows int) ([]json.RawMessage, error) {
-	var list []json.RawMessage
-	if err := json.Unmarshal(raw, &list); err == nil {
-		if len(list) != rows {
-			return nil, fmt.Errorf("%d values, want %d", len(list), rows)
-		}
-		return list, nil
+// read decodes a field that must be there and not null.
+func read(fields map[string]json.RawMessage, name string, v any) error {
+	if isNull(fields[name]) {
+		return fmt.Errorf("%s is %s, want a value", name, show(fields[name]))
 	}
-	var object map[string][]json.RawMessage
-	if err := json.Unmarshal(raw, &object); err != nil {
-		return nil, fmt.Errorf("neither a list nor an object of lists: %w", err)
+	if err := json.Unmarshal(fields[name], v); err != nil {
+		return fmt.Errorf("%s is %s: %w", name, show(fields[name]), err)
+	}
+	return nil
+}
+
+// split cuts a column into row values: a list, or for customized_info an object
+// of lists, whose row value is the object of its values.
+func split(name string, raw json.RawMessage, rows int) ([]json.RawMessage, error) {
+	if name != fieldInfo {
+		return list(raw, rows)
+	}
+	var object map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &object); err != nil || object == nil {
+		return nil, fmt.Errorf("got %s, want an object of lists", show(raw))
 	}
 	out := make([]json.RawMessage, rows)
+	columns := map[string][]json.RawMessage{}
+	for key, raw := range object {
+		values, err := list(raw, rows)
+		if err != nil {
+			return nil, fmt.Errorf("key %q: %w", key, err)
+		}
+		columns[key] = values
+	}
 	for i := range out {
 		one := map[string]json.RawMessage{}
-		for _, key := range slices.Sorted(maps.Keys(object)) {
-			if len(object[key]) != rows {
-				return nil, fmt.Errorf("key %q: %d values, want %d", key, len(object[key]), rows)
-			}
-			one[key] = object[key][i]
+		for key, values := range columns {
+			one[key] = values[i]
 		}
 		b, err := json.Marshal(one)
 		if err != nil {
@@ -135,59 +157,13 @@ func split(raw json.RawMessage, rows int) ([]json.RawMessage, error) {
 	return out, nil
 }
 
-// text is what everything a rid's rows hold decodes to, after the part of the
-// prompt that its first row carries.
-func text(v protocol.Vocabulary, rows []*row) (string, error) {
-	pieces := map[int64]protocol.Token{}
-	for _, t := range v.Tokens {
-		pieces[t.ID] = t
+func list(raw json.RawMessage, rows int) ([]json.RawMessage, error) {
+	var values []json.RawMessage
+	if err := json.Unmarshal(raw, &values); err != nil || values == nil {
+		return nil, fmt.Errorf("got %s, want a list", show(raw))
 	}
-	var ids []int64
-	for _, r := range rows {
-		var more []int64
-		if err := json.Unmarshal(r.fields["decode_ids"], &more); err != nil {
-			return "", fmt.Errorf("decode_ids: %w", err)
-		}
-		ids = append(ids, more...)
+	if len(values) != rows {
+		return nil, fmt.Errorf("%d values, want %d", len(values), rows)
 	}
-	var prompt int
-	if err := json.Unmarshal(rows[0].fields["read_offsets"], &prompt); err != nil {
-		return "", fmt.Errorf("read_offsets: %w", err)
-	}
-	if prompt < 0 || prompt > len(ids) {
-		return "", fmt.Errorf("read_offsets %d, want 0 to %d", prompt, len(ids))
-	}
-	var skip bool
-	if err := json.Unmarshal(rows[0].fields["skip_special_tokens"], &skip); err != nil {
-		return "", fmt.Errorf("skip_special_tokens: %w", err)
-	}
-	whole, err := join(v.Kind, pieces, ids, skip)
-	if err != nil {
-		return "", err
-	}
-	before, err := join(v.Kind, pieces, ids[:prompt], skip)
-	if err != nil {
-		return "", err
-	}
-	return strings.TrimPrefix(whole, before), nil
-}
-
-func join(kind string, pieces map[int64]protocol.Token, ids []int64, skip bool) (string, error) {
-	var parts []string
-	for _, id := range ids {
-		t, ok := pieces[id]
-		if !ok {
-			t = pieces[0]
-		}
-		if !t.Special || !skip {
-			parts = append(parts, string(t.Bytes))
-		}
-	}
-	switch kind {
-	case protocol.VocabularyWords:
-		return strings.Join(parts, " "), nil
-	case protocol.VocabularyBytes:
-		return strings.ToValidUTF8(strings.Join(parts, ""), "\uFFFD"), nil
-	}
-	return "", fmt.Errorf("vocabulary kind %q, want %q or %q", kind, protocol.VocabularyWords, protocol.VocabularyBytes)
+	return values, nil
 }

@@ -3,7 +3,10 @@ package oracle
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
+	"io"
 	"math"
+	"math/big"
 	"strings"
 )
 
@@ -23,6 +26,7 @@ func Same(a, b json.RawMessage, tolerance float64) bool {
 	return errA == nil && errB == nil && same(va, vb, tolerance, false)
 }
 
+// decode reads exactly one value. An empty text is null: a value left out.
 func decode(raw json.RawMessage) (any, error) {
 	if len(raw) == 0 {
 		return nil, nil
@@ -30,8 +34,13 @@ func decode(raw json.RawMessage) (any, error) {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()
 	var v any
-	err := d.Decode(&v)
-	return v, err
+	if err := d.Decode(&v); err != nil {
+		return nil, err
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("more than one JSON value")
+	}
+	return v, nil
 }
 
 func same(a, b any, tolerance float64, isTime bool) bool {
@@ -66,20 +75,43 @@ func same(a, b any, tolerance float64, isTime bool) bool {
 	return a == b // nil, bool, string
 }
 
+// sameNumber compares by value. Two integers are compared as they are, of any
+// size; a number with a fraction or an exponent is the float64 next to it, which
+// an integer equals if it is exactly that.
 func sameNumber(a, b json.Number, tolerance float64, isTime bool) bool {
 	if a == b {
 		return true
 	}
-	if !strings.ContainsAny(string(a)+string(b), ".eE") {
-		return false // two integers, written differently
-	}
-	x, errX := a.Float64()
-	y, errY := b.Float64()
-	if errX != nil || errY != nil {
+	x, xFloat, okX := parse(a)
+	y, yFloat, okY := parse(b)
+	switch {
+	case !okX || !okY:
 		return false
+	case isTime && tolerance > 0:
+		return math.Abs(xFloat-yFloat) <= tolerance
 	}
-	if isTime && tolerance > 0 {
-		return math.Abs(x-y) <= tolerance
+	return x.Cmp(y) == 0
+}
+
+// maxDigits is more than the longest integer that is a float64 has.
+const maxDigits = 400
+
+// parse returns a number exactly and as a float64. Numbers beyond float64 have
+// neither: they are equal only if written alike.
+func parse(n json.Number) (*big.Float, float64, bool) {
+	f, err := n.Float64()
+	if err != nil {
+		return nil, 0, false
 	}
-	return x == y
+	if strings.ContainsAny(string(n), ".eE") {
+		return big.NewFloat(f), f, true
+	}
+	if len(n) > maxDigits {
+		return nil, 0, false
+	}
+	i, ok := new(big.Int).SetString(string(n), 10)
+	if !ok {
+		return nil, 0, false
+	}
+	return new(big.Float).SetInt(i), f, true // as many bits as i needs
 }

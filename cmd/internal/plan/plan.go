@@ -4,15 +4,16 @@
 package plan
 
 import (
+	"math"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/fanoutbench/fanoutbench/cmd/internal/stream"
 	"github.com/fanoutbench/fanoutbench/protocol"
 	"github.com/fanoutbench/fanoutbench/results"
 )
 
-// coinStream separates the coins' random numbers from those of the streams,
-// which use the trial's ordinal in this place.
+// coinStream separates the coins' random numbers from others of the same seed.
 const coinStream = 0xc0135
 
 // fencePerPair is how many fence rows each consumer gets.
@@ -53,15 +54,18 @@ func Cells(p results.Plan) []protocol.Cell {
 
 // Place is where a stream stands in the run. Both arms' trials of a repetition
 // share it, and nothing else does. The repetition of a warm-up is
-// stream.WarmupRepetition.
+// stream.WarmupRepetition. A place that the plan does not have has an ordinal
+// that stream.Seed refuses.
 func Place(p results.Plan, round, repetition int, cell protocol.Cell) stream.Place {
+	place := stream.Place{Round: round, Repetition: repetition, Cell: cell, Ordinal: nowhere}
 	cells := Cells(p)
-	index := 0
-	for i, c := range cells {
-		if c == cell {
-			index = i
-		}
+	index := slices.Index(cells, cell)
+	inside := -1 <= round && round < p.Rounds && stream.WarmupRepetition <= repetition && repetition < p.Repetitions
+	if index >= 0 && inside {
+		place.Ordinal = uint32(((round+1)*(p.Repetitions+1)+repetition+1)*len(cells) + index)
 	}
-	ordinal := ((round+1)*(p.Repetitions+1)+repetition+1)*len(cells) + index
-	return stream.Place{Round: round, Repetition: repetition, Cell: cell, Ordinal: uint32(ordinal)}
+	return place
 }
+
+// nowhere is the ordinal of a place that the plan does not have.
+const nowhere = math.MaxUint32

@@ -1,20 +1,8 @@
-// Package stream makes the streams of trials as data. A stream is a pure
-// function of the plan's seed and of the place of its trial in the run, so both
-// arms get the same bytes, and nobody who has the plan needs the data.
-//
-// The seed stream is the published fixture: three steps of one token a row,
-// words "a", "b", "c" joined by blanks, row i to consumer i mod N, length as the
-// finish reason of the last step. rids are unique in a run. Values of rich
-// metadata are new in every batch of every trial, so that remembering them gains
-// nothing, and of one encoded width (floats; integers of five bytes in
-// MessagePack; labels of six bytes), so that every trial moves the same number
-// of bytes.
 package stream
 
 import (
 	"encoding/json"
 	"fmt"
-	"math/rand/v2"
 
 	"github.com/fanoutbench/fanoutbench/protocol"
 )
@@ -42,10 +30,34 @@ const WarmupRepetition = -1
 // promptTokens is the fixture's prompt length; the prompt itself is not decoded.
 const promptTokens = 10
 
+// check refuses what the values could not be made for.
+func (p Place) check(consumers int) error {
+	for _, f := range []struct {
+		name       string
+		value, min int
+		max        int
+	}{
+		{"rows of a batch", p.Cell.Count, 1, maxRows},
+		{"consumers", consumers, 1, maxRows},
+		{"ordinal of the trial", int(p.Ordinal), 0, maxBatches/Steps - 1},
+	} {
+		if f.value < f.min || f.value > f.max {
+			return fmt.Errorf("stream: %s is %d, want %d to %d", f.name, f.value, f.min, f.max)
+		}
+	}
+	if p.Cell.Metadata != Plain && p.Cell.Metadata != Rich {
+		return fmt.Errorf("stream: metadata %q, want %q or %q", p.Cell.Metadata, Plain, Rich)
+	}
+	return nil
+}
+
 // Seed returns the seed stream of one trial and its fence, for so many
 // consumers (HTTP workers).
 func Seed(seed uint64, p Place, consumers int) (protocol.Work, error) {
-	g := generator{rand: rand.New(rand.NewPCG(seed, uint64(p.Ordinal)))}
+	if err := p.check(consumers); err != nil {
+		return protocol.Work{}, err
+	}
+	g := generator{seed: seed}
 	w := protocol.Work{
 		Vocabulary: fixtureVocabulary(),
 		PromptIDs:  make([]int64, promptTokens),
@@ -68,8 +80,14 @@ func fixtureVocabulary() protocol.Vocabulary {
 	return v
 }
 
+// finish is the reason of the last step.
+type finish struct {
+	Type   string `json:"type"`
+	Length int    `json:"length"`
+}
+
 type generator struct {
-	rand *rand.Rand
+	seed uint64
 	err  error
 }
 
@@ -95,13 +113,13 @@ func constant[T any](v T) func(int) T { return func(int) T { return v } }
 
 func (g *generator) batch(prefix string, p Place, step, rows, consumers int, rich bool) protocol.Batch {
 	ids := repeat(rows, constant([]int64{int64(step + 1)}))
-	finish := any(nil)
+	var reason *finish
 	if step == Steps-1 {
-		finish = map[string]any{"type": "length", "length": Steps}
+		reason = &finish{Type: "length", Length: Steps}
 	}
 	columns := map[string]json.RawMessage{
 		"rids":                          g.column(repeat(rows, func(i int) string { return fmt.Sprintf("%s-%08x-%05x", prefix, p.Ordinal, i) })),
-		"finished_reasons":              g.column(repeat(rows, constant(finish))),
+		"finished_reasons":              g.column(repeat(rows, constant(reason))),
 		"decoded_texts":                 g.column(repeat(rows, constant(""))),
 		"decode_ids":                    g.column(ids),
 		"read_offsets":                  g.column(repeat(rows, constant(0))),
@@ -115,46 +133,9 @@ func (g *generator) batch(prefix string, p Place, step, rows, consumers int, ric
 		"cached_tokens":                 g.column(repeat(rows, constant(0))),
 	}
 	if rich {
-		columns["customized_info"] = g.column(g.customizedInfo(rows))
-		columns["time_stats"] = g.column(repeat(rows, g.timeStats))
+		v := newValues(g.seed, uint64(p.Ordinal)*Steps+uint64(step))
+		columns["customized_info"] = g.column(info{repeat(rows, v.metric), repeat(rows, v.nested)})
+		columns["time_stats"] = g.column(repeat(rows, v.times))
 	}
 	return protocol.Batch{Consumers: repeat(rows, func(i int) int { return i % consumers }), Columns: columns}
-}
-
-// customizedInfo has the fixture's two keys: a list of two floats, and a list
-// of one map with a list of one integer and a label beyond ASCII.
-func (g *generator) customizedInfo(rows int) map[string]any {
-	metric := repeat(rows, func(i int) []float64 { return []float64{float64(i) + g.fraction(), g.fraction()} })
-	nested := repeat(rows, func(int) []any {
-		x := 1<<16 + g.rand.Int64N(1<<31) // five bytes in MessagePack
-		return []any{map[string]any{"x": []int64{x}, "label": fmt.Sprintf("λ%04x", g.rand.Uint32()&0xffff)}}
-	})
-	return map[string]any{"metric": metric, "nested": nested}
-}
-
-// timeBase is where the fixture's clock starts, in the shared clock.
-const timeBase = 1_800_000_000
-
-// timeStats has the fixture's four times of row i; those that end in _time are
-// in the shared clock.
-func (g *generator) timeStats(i int) map[string]any {
-	// Away from whole milliseconds: near 1.8e9 a float64 has 2.4e-7 s, and a
-	// time that rounds to a whole number would be written as an integer. The
-	// conversion forbids a fused multiply-add, so every machine makes the same data.
-	at := func(s float64) float64 {
-		return timeBase + s + float64(i)/1000 + (0.1+float64(0.8*g.fraction()))/1000
-	}
-	return map[string]any{
-		"has_timing_data":       true,
-		"wait_queue_entry_time": at(10),
-		"forward_entry_time":    at(12),
-		"prefill_finished_time": at(14),
-		"queue_duration_s":      0.25 + float64(i)/1000 + g.fraction()/1000,
-	}
-}
-
-// fraction is in (0, 1) and never a whole number, so that no writer shortens it
-// to an integer.
-func (g *generator) fraction() float64 {
-	return (float64(g.rand.Uint32()) + 0.5) / (1 << 32)
 }

@@ -32,7 +32,7 @@
 //
 // # Tried and dropped
 //
-//   - A copy of each message: a fifth of the time of a burst. Bodies are slices of the read buffer.
+//   - A copy of each message: an allocation and a memcpy each. Bodies are slices of the read buffer.
 //   - A buffer of the size that a header claims: nine bytes would allocate 64 MiB. It doubles when the
 //     bytes that came have filled it.
 //   - A ring: a frame across its edge must be copied anyway, and read needs two vectors.

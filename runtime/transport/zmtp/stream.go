@@ -65,7 +65,7 @@ func (s *Stream) Space() []byte {
 	switch {
 	case s.state == inFrames && len(s.buf) < s.readSize:
 		s.move(make([]byte, s.readSize))
-	case s.r > 0 && (s.r+s.need > len(s.buf) || len(s.buf)-s.w < len(s.buf)/4):
+	case s.r > 0 && len(s.buf)-s.w < len(s.buf)/4:
 		s.move(s.buf)
 	case s.w == len(s.buf):
 		s.move(make([]byte, min(2*len(s.buf), max(s.need, len(s.buf))+max(s.readSize, helloSize))))

@@ -131,7 +131,7 @@ func random(rng *rand.Rand, n int) []byte {
 func TestStreamAgainstTwin(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 7))
 	breaches, whole := 0, 0
-	for i := range 3000 {
+	for i := range 1500 {
 		all := randomStream(rng)
 		compare(t, all, uint64(i))
 		if twin(all, "PUSH", testMax).breach {
@@ -273,6 +273,32 @@ func TestBufferFollowsTheBytes(t *testing.T) {
 	}
 	if len(s.buf) > claim+MaxHeader+64<<10 {
 		t.Fatalf("a buffer of %d bytes for a frame of %d", len(s.buf), claim)
+	}
+}
+
+// A stream that never pauses at a frame's end does not make the buffer grow.
+func TestBufferStaysSmall(t *testing.T) {
+	const readSize = 4096
+	s := NewStream("PUSH", testMax, readSize)
+	unit := frame(0, make([]byte, 199))
+	pending := AppendHello(nil, "PUSH")
+	for range 5000 {
+		pending = append(append(pending, unit...), unit[:100]...) // the read ends in mid-frame
+		for len(pending) > 0 {
+			n := copy(s.Space(), pending)
+			s.Filled(n)
+			pending = pending[n:]
+			for kind := Message; kind != None; {
+				var err error
+				if kind, _, err = s.Next(); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		if len(s.buf) > readSize {
+			t.Fatalf("a buffer of %d bytes for frames of %d; at most %d", len(s.buf), len(unit), readSize)
+		}
+		pending = append(pending, unit[100:]...)
 	}
 }
 

@@ -1,0 +1,144 @@
+package oracle
+
+import (
+	"encoding/json"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/fanoutbench/fanoutbench/protocol"
+)
+
+// TestAccepted: what an arm may do in more than one way.
+func TestAccepted(t *testing.T) {
+	for seed := range uint64(300) {
+		rng := rand.New(rand.NewPCG(seed, 2))
+		s := samples(t, rng)
+		for name, rows := range map[string][]protocol.Row{
+			"one endpoint after the other": s.copied(),
+			"endpoints among each other":   interleaved(rng, s.copied()),
+			"text cut otherwise":           s.recut(rng),
+			"all endpoints named":          s.ipcs(func(endpoint string) json.RawMessage { return encode(endpoint) }),
+			"no endpoint named":            s.ipcs(func(string) json.RawMessage { return json.RawMessage("null") }),
+			"endpoints left out":           s.ipcs(func(string) json.RawMessage { return nil }),
+			"defaults left out":            s.bare(),
+		} {
+			if err := s.want.Check(s.layout, rows); err != nil {
+				t.Fatalf("seed %d: %s: %v", seed, name, err)
+			}
+		}
+		for _, by := range []float64{4e-6, -4e-6} {
+			if rows, _ := s.shifted(rng, times[rng.IntN(3)], by); rows != nil {
+				if err := s.want.Check(s.layout, rows); err != nil {
+					t.Fatalf("seed %d: a time %v s off: %v", seed, by, err)
+				}
+			}
+		}
+	}
+}
+
+// recut gives the steps of each rid other parts of its text, empty ones too.
+func (s *sample) recut(rng *rand.Rand) []protocol.Row {
+	rows := s.copied()
+	parts := map[string][]string{}
+	for i := range rows {
+		rid := s.rid(i)
+		if parts[rid] == nil {
+			parts[rid] = cut(rng, s.text[rid], 3)
+		}
+		rows[i].Fields["output_strs"] = encode(parts[rid][s.step[i]])
+	}
+	return rows
+}
+
+func (s *sample) ipcs(value func(endpoint string) json.RawMessage) []protocol.Row {
+	rows := s.copied()
+	for i := range rows {
+		delete(rows[i].Fields, "http_worker_ipcs")
+		if v := value(s.layout.Endpoints[rows[i].Endpoint]); v != nil {
+			rows[i].Fields["http_worker_ipcs"] = v
+		}
+	}
+	return rows
+}
+
+func (s *sample) bare() []protocol.Row {
+	rows := s.copied()
+	for i := range rows {
+		for name, value := range s.layout.Defaults {
+			if string(rows[i].Fields[name]) == string(value) {
+				delete(rows[i].Fields, name)
+			}
+		}
+	}
+	return rows
+}
+
+// A field that one arm's message lacks is not compared with what was sent: it
+// must be at its default.
+func TestFieldsOfOneArm(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 3))
+	s := samples(t, rng)
+	s.layout.Shared = map[string]bool{}
+	for name := range s.layout.Defaults {
+		s.layout.Shared[name] = name != "prompt_tokens" && name != "only_here"
+	}
+	if err := s.want.Check(s.layout, s.rows); err == nil || !strings.Contains(err.Error(), "field prompt_tokens: wanted null, got 10") {
+		t.Errorf("got %v, want the field refused that the other arm lacks", err)
+	}
+	rows := s.copied()
+	for i := range rows {
+		delete(rows[i].Fields, "prompt_tokens")
+	}
+	if err := s.want.Check(s.layout, rows); err != nil {
+		t.Errorf("got %v, want the field accepted at its default", err)
+	}
+}
+
+func TestLayoutOfOtherSize(t *testing.T) {
+	s := samples(t, rand.New(rand.NewPCG(1, 4)))
+	s.layout.Endpoints = append(s.layout.Endpoints, "ipc:///more")
+	if err := s.want.Check(s.layout, s.rows); err == nil || !strings.Contains(err.Error(), "endpoints") {
+		t.Errorf("got %v, want an error for a layout of another number of consumers", err)
+	}
+}
+
+func TestRowCounts(t *testing.T) {
+	s := samples(t, rand.New(rand.NewPCG(1, 5)))
+	if got, want := s.want.Rows()+s.want.FenceRows(), len(s.rows); got != want || s.want.FenceRows() != 3*s.consumers {
+		t.Errorf("%d rows, %d of the fence, want %d and %d", got, s.want.FenceRows(), want, 3*s.consumers)
+	}
+}
+
+// Nothing delivered: the first row that was sent is named.
+func TestNothingDelivered(t *testing.T) {
+	s := samples(t, rand.New(rand.NewPCG(1, 6)))
+	var rids []string
+	if err := json.Unmarshal(s.work.Stream[0].Columns["rids"], &rids); err != nil {
+		t.Fatal(err)
+	}
+	f := fault{want: Difference{RID: rids[0], Field: "rows", Wanted: "3", Got: "0"}}
+	if err := s.want.Check(s.layout, nil); !f.matches(err) {
+		t.Errorf("got %v, want %+v", err, f.want)
+	}
+}
+
+// TestMessages: what a reader of a long value gets to see is the place that
+// differs.
+func TestMessages(t *testing.T) {
+	long := strings.Repeat("x", 5000)
+	at := commonPrefix(long+"a"+long, long+"b"+long)
+	if got, want := excerpt(long+"a"+long, at), `xa`; at != 5000 || !strings.Contains(got, want) || len(got) > 260 || !strings.HasSuffix(got, " (bytes 4900 to 5100 of 10001)") {
+		t.Errorf("got %s, want the place around byte 5000", got)
+	}
+	if got := excerpt("é", 1); got != `"é"` {
+		t.Errorf("got %s, want the whole of a short text", got)
+	}
+	if got := show([]byte(`"` + strings.Repeat("é", 200))); len(got) != 202 || strings.Contains(got, "\uFFFD") {
+		t.Errorf("got %d bytes, %s, want whole characters", len(got), got)
+	}
+	d := Difference{Consumer: 2, RID: "r", Step: 1, Field: "output_strs", Wanted: `"a"`, Got: `"b"`}
+	if got, want := d.Error(), `consumer 2, rid "r", step 1, field output_strs: wanted "a", got "b"`; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}

@@ -1,0 +1,223 @@
+package process
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/fanoutbench/fanoutbench/protocol"
+)
+
+const (
+	// outputGrace is how long the output of a process that has ended is read
+	// on, should another process hold it open.
+	outputGrace = 500 * time.Millisecond
+	// endGrace is how long a process that has closed its pipes has to end,
+	// before an error is told without its exit status.
+	endGrace = time.Second
+)
+
+// Child is a process that answers lines with lines.
+type Child struct {
+	cmd   *exec.Cmd
+	death Death
+	in    io.WriteCloser
+	out   *os.File
+	conn  *protocol.Conn
+	log   *Tail
+	lines chan lineOrError
+	drain sync.Once
+
+	ended chan struct{} // closed when the process has been waited for
+	exit  error         // valid once ended is closed
+}
+
+type lineOrError struct {
+	line protocol.Line
+	err  error
+}
+
+// Start runs a command. What it writes to its standard error goes to log.
+func Start(command []string, d Death, log io.Writer) (*Child, error) {
+	c := &Child{
+		cmd: exec.Command(command[0], command[1:]...), death: d, log: NewTail(log),
+		lines: make(chan lineOrError, 1), ended: make(chan struct{}),
+	}
+	c.cmd.Stderr = c.log
+	c.cmd.WaitDelay = outputGrace // for the standard error
+	var err error
+	if c.in, err = c.cmd.StdinPipe(); err != nil {
+		return nil, fmt.Errorf("process: %s: %w", command[0], err)
+	}
+	out, theirs, err := os.Pipe()
+	if err != nil {
+		return nil, fmt.Errorf("process: %s: %w", command[0], errors.Join(err, c.in.Close()))
+	}
+	c.cmd.Stdout = theirs
+	err = launch(c.cmd, d)
+	if err := errors.Join(err, theirs.Close()); err != nil {
+		return nil, fmt.Errorf("process: start %s: %w", command[0], errors.Join(err, c.in.Close(), out.Close()))
+	}
+	c.out, c.conn = out, protocol.NewConn(out, c.in)
+	go c.read()
+	go c.wait()
+	return c, nil
+}
+
+// read passes lines on until the first error, which is the last thing it passes.
+func (c *Child) read() {
+	defer close(c.lines)
+	defer c.out.Close() // read only
+	for {
+		line, err := c.conn.Receive()
+		c.lines <- lineOrError{line, err}
+		if err != nil {
+			return
+		}
+	}
+}
+
+func (c *Child) wait() {
+	c.exit = c.cmd.Wait()
+	close(c.ended)
+	_ = c.out.SetReadDeadline(time.Now().Add(outputGrace)) // fails if it has been closed, which is as good
+}
+
+// PID is the process's id.
+func (c *Child) PID() int { return c.cmd.Process.Pid }
+
+// Ended is closed when the process has ended.
+func (c *Child) Ended() <-chan struct{} { return c.ended }
+
+// Exit says, of a process that has ended, how if not with status 0.
+func (c *Child) Exit() error {
+	<-c.ended
+	return c.exit
+}
+
+// Log returns the last lines of the process's log, on one line.
+func (c *Child) Log() string { return c.log.Quote() }
+
+// Ask sends one line and waits for its answer.
+func (c *Child) Ask(ctx context.Context, question any, wantType string, answer any) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if err := c.conn.Send(question); err != nil {
+		return c.because(err)
+	}
+	line, err := c.Next(ctx)
+	if err != nil {
+		return err
+	}
+	return line.Expect(wantType, answer)
+}
+
+// Next waits for a line.
+func (c *Child) Next(ctx context.Context) (protocol.Line, error) {
+	select {
+	case l, ok := <-c.lines:
+		if !ok {
+			l.err = io.EOF
+		}
+		if l.err != nil {
+			return l.line, c.because(l.err)
+		}
+		return l.line, nil
+	case <-ctx.Done():
+		return protocol.Line{}, context.Cause(ctx)
+	}
+}
+
+// because puts the way the process ended before the error of a broken pipe,
+// which follows from it.
+func (c *Child) because(err error) error {
+	broken := errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, os.ErrDeadlineExceeded) ||
+		errors.Is(err, syscall.EPIPE) || errors.Is(err, os.ErrClosed)
+	if !broken {
+		return err
+	}
+	if !c.within(endGrace) {
+		return fmt.Errorf("it closed its end of the pipe: %w", err)
+	}
+	return fmt.Errorf("the process ended (%s) without an answer: %w", c.status(), err)
+}
+
+func (c *Child) status() string {
+	if c.exit == nil {
+		return "exit status 0"
+	}
+	return c.exit.Error()
+}
+
+// Obituary says how the process ended, if it does within the given time, and
+// the last it wrote; nil if it lives.
+func (c *Child) Obituary(within time.Duration) error {
+	if !c.within(within) {
+		return nil
+	}
+	return fmt.Errorf("the process ended: %s; last lines of its log: %s", c.status(), c.Log())
+}
+
+// within waits for the process's end.
+func (c *Child) within(d time.Duration) bool {
+	select {
+	case <-c.ended: // first, since a timer may have run out as well
+		return true
+	default:
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-c.ended:
+		return true
+	case <-timer.C:
+		return false
+	}
+}
+
+// Leave ends the process's input and waits for it to end by itself. It reports
+// whether the process did.
+func (c *Child) Leave(within time.Duration) bool {
+	c.discard()
+	_ = c.in.Close() // it may be closed already; what counts is the process's end
+	return c.within(within)
+}
+
+// End ends the process: the end of its input, SIGTERM, SIGKILL, each after the
+// time given for the step before. The signals go to its group, if it leads one,
+// and what is left of the group is killed in any case. End reports whether
+// SIGKILL was needed.
+func (c *Child) End(leave, term time.Duration) (killed bool) {
+	target := c.PID()
+	if c.death == TermWithParent {
+		target = -target
+		defer syscall.Kill(target, syscall.SIGKILL) // fails if nothing is left, as it should be
+	}
+	if c.Leave(leave) {
+		return false
+	}
+	_ = syscall.Kill(target, syscall.SIGTERM) // fails only if it has just ended
+	if c.within(term) {
+		return false
+	}
+	_ = syscall.Kill(target, syscall.SIGKILL)
+	<-c.ended
+	return true
+}
+
+// discard drops what the process still says, so that it cannot block on it.
+func (c *Child) discard() {
+	c.drain.Do(func() {
+		go func() {
+			for range c.lines {
+			}
+		}()
+	})
+}

@@ -1,0 +1,120 @@
+"""A whole arm for fanoutbench, on pyzmq and msgpack: consumers, clock and a worker process.
+Run it: fanoutbench --candidate "exec:python3 examples/arm.py"; protocol/doc.go has the protocol.
+Put your own path in place of worker(), encode() and decode()."""
+import base64, gc, hashlib, json, os, pathlib, sys, time
+import msgpack, zmq
+
+FIELDS = ["rids", "finished_reasons", "output_strs", "output_ids", "prompt_tokens", "completion_tokens",
+          "reasoning_tokens", "cached_tokens", "customized_info", "time_stats"]
+
+def worker(endpoint, parent):
+    """The code under test: detokenize a batch, send each row to its consumer."""
+    context, outs, words, ids_of = zmq.Context(), {}, {}, {}
+    (pull := context.socket(zmq.PULL)).bind(endpoint)
+    while os.getppid() == parent:  # it ends with its controller
+        batch = msgpack.unpackb(pull.recv(), strict_map_key=False) if pull.poll(200) else {}
+        words = batch.get("words", words)  # sent before the clock starts
+        for i, ipc in enumerate(batch.get("http_worker_ipcs", [])):
+            row = {name: batch[name][i] for name in FIELDS if name in batch}
+            ids = ids_of.setdefault(row["rids"], [])
+            sent = " ".join(words[t] for t in ids)
+            ids += batch["decode_ids"][i]
+            row["output_strs"] = " ".join(words[t] for t in ids)[len(sent):]
+            ids_of.pop(row["rids"] if row["finished_reasons"] else None, None)
+            if ipc not in outs:
+                outs[ipc] = context.socket(zmq.PUSH)
+                outs[ipc].connect(ipc)
+            outs[ipc].send(msgpack.packb(row))
+
+def encode(batch, endpoints):
+    """One message; each row's metadata becomes opaque bytes of its own."""
+    message = {**batch["columns"], "http_worker_ipcs": [endpoints[c] for c in batch["consumers"]]}
+    if info := message.get("customized_info"):
+        message["customized_info"] = [dict(zip(info, values)) for values in zip(*info.values())]
+    for name in {"customized_info", "time_stats"} & set(message):
+        message[name] = [msgpack.packb(value) for value in message[name]]
+    return msgpack.packb(message)
+
+def decode(frame):
+    return {k: msgpack.unpackb(v) if isinstance(v, bytes) else v for k, v in msgpack.unpackb(frame).items()}
+
+class Arm:
+    def __init__(self, hello):
+        if (hello["version"], hello["transport"], hello["options"]) != (1, "msgpack", {}):
+            raise ValueError("this arm speaks version 1 over msgpack and has no options")
+        self.hello, parent, endpoint = hello, os.getpid(), f"ipc://{hello['dir']}/socket-w"
+        self.pid = os.fork()  # before any socket exists
+        if self.pid == 0:
+            os.dup2(2, 1), worker(endpoint, parent), os._exit(0)
+        self.context, self.poller = zmq.Context(), zmq.Poller()
+        self.endpoints = [f"ipc://{hello['dir']}/socket-{i}" for i in range(hello["http_workers"])]
+        self.pulls = [self.context.socket(zmq.PULL) for _ in self.endpoints]
+        for pull, end in zip(self.pulls, self.endpoints):
+            pull.bind(end), self.poller.register(pull, zmq.POLLIN)
+        self.push = self.context.socket(zmq.PUSH)
+        self.push.connect(endpoint)
+
+    def receipt(self):
+        return {"type": "receipt", "version": 1, "runtime": "python", "runtime_version": sys.version.split()[0],
+                "transports": ["msgpack"], "transport": "msgpack", "strategy": "example", "options": {}, "router": "none",
+                "sources": [{"path": "arm.py", "sha256": hashlib.sha256(pathlib.Path(__file__).read_bytes()).hexdigest()}],
+                "packages": {"pyzmq": zmq.__version__, "libzmq": zmq.zmq_version()}, "binary_sha256": [],
+                "pids": [self.pid], "counters": ["messages"], "endpoints": self.endpoints,
+                "messages": [{"name": "Row", "fields": [{"name": name, "default": None} for name in FIELDS]}]}
+
+    def receive(self, rows, timeout):
+        """Serve the consumers until so many rows have come, or nothing does for timeout milliseconds."""
+        while sum(map(len, self.got)) < rows and (ready := dict(self.poller.poll(timeout))):
+            for i, pull in enumerate(self.pulls):
+                while pull in ready and pull.poll(0):
+                    self.got[i].append(pull.recv() if self.hello["consumer"] == "raw" else decode(pull.recv()))
+                    self.times[i].append(time.perf_counter())
+
+    def send(self, batches):
+        for n, batch in enumerate(batches):
+            self.push.send(encode(batch, self.endpoints))
+            self.sent += len(batch["consumers"])
+            self.receive(self.sent if self.hello["pace"] == "arrived" or n == len(batches) - 1 else 0, self.hello["wait_ms"])
+
+    def trial(self, trial):
+        raw = pathlib.Path(trial["work"]["path"]).read_bytes()
+        work = json.loads(raw)
+        if hashlib.sha256(raw).hexdigest() != trial["work"]["sha256"] or work["vocabulary"]["kind"] != "words":
+            raise ValueError("not the file that the line names, or not a vocabulary of words")
+        words = {t["id"]: base64.b64decode(t["bytes"]).decode() for t in work["vocabulary"]["tokens"]}
+        self.push.send(msgpack.packb({"words": words}))
+        self.got, self.times, self.sent = [[] for _ in self.pulls], [[] for _ in self.pulls], 0
+        gc.collect(), gc.disable()
+        cpu, start = time.clock_gettime((~self.pid << 3) | 2), time.perf_counter()
+        self.send(work["stream"]), gc.enable()
+        firsts, lasts = zip(*[(t[0], t[-1]) for t in self.times if t] or [(start, start)])
+        metrics = {"complete_ms": max(lasts) - start, "first_ms": min(firsts) - start, "first_all_ms": max(firsts) - start,
+                   "spread_ms": max(lasts) - min(lasts) if len(lasts) > 1 else None}
+        self.send(work["fence"])
+        metrics["worker_cpu_ms"] = time.clock_gettime((~self.pid << 3) | 2) - cpu
+        self.receive(float("inf"), 5)  # until it is quiet
+        rows = [{"endpoint": i, "position": j, "fields": row if isinstance(row, dict) else decode(row)}
+                for i, got in enumerate(self.got) for j, row in enumerate(got)]
+        body, path = json.dumps({"rows": rows}).encode(), self.hello["dir"] + "/rows.json"
+        pathlib.Path(path).write_bytes(body)
+        return {"type": "result", "id": trial["id"], "metrics": {k: v and v * 1000 for k, v in metrics.items()},
+                "counters": {"messages": sum(len(b["consumers"]) for b in work["stream"]) / len(work["stream"])},
+                "rows": {"path": path, "sha256": hashlib.sha256(body).hexdigest(), "bytes": len(body)}}
+
+    def close(self):
+        self.context.destroy(linger=0)
+        os.kill(self.pid, 9), os.waitpid(self.pid, 0)
+        [path.unlink() for path in pathlib.Path(self.hello["dir"]).glob("socket-*")]
+
+arm = None
+for line in map(json.loads, sys.stdin):
+    try:
+        arm = arm or Arm(line)
+        kind = line["type"]
+        said = arm.trial(line) if kind == "trial" else arm.receipt() if kind == "hello" else {"type": "stopped"}
+    except Exception as error:
+        said = {"type": "error", "message": f"{type(error).__name__}: {error}"}
+    print(json.dumps(said), flush=True)
+    if said["type"] == "stopped":
+        break
+arm and arm.close()

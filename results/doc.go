@@ -1,0 +1,99 @@
+// Package results writes, reads, checks and reports run folders: what a paired
+// measurement decided beforehand, what every trial gave, and the figures that
+// follow. It imports stats and protocol and nothing else of this module.
+//
+// # A run folder
+//
+//	plan.json     Plan: everything decided before the first trial; indented
+//	raw.jsonl     Trial: one line each, written as the trial ends
+//	result.json   Result: arms, counts of rows, figures, machine, verdict; indented
+//	summary.csv   the scalar fields of the summary rows, in their order
+//	logs/         what the arms' processes wrote to standard error
+//
+// Create makes the folder, Append adds a trial, Finish reads plan and trials
+// back and writes the result. A folder without result.json is a run whose driver
+// died; ReadPlan and ReadTrials read what there is. The JSON Schemas (2020-12)
+// are in schema/, and a test holds them against the records.
+//
+// Times are milliseconds, reductions per cent, levels 0 to 1. Floats are the
+// shortest decimals that read back to the same value, in CSV too. Hashes are
+// SHA-256 of files' bytes in lower-case hexadecimal digits. A time of day is UTC
+// with nanoseconds (RFC 3339). null is a value that does not exist: a metric that
+// a trial does not have, a reduction whose reference is 0.
+//
+// # One form
+//
+// Each file can be written in one way only: keys in the order of the records,
+// none left out or unknown, lists and objects never null, floats shortest. A
+// reader decodes, encodes again and compares bytes. So a key that is doubled or
+// spelled in another case (which encoding/json would take), a blank, or something
+// behind the record is refused with the byte where it begins, and no two readers
+// can understand a file differently.
+//
+// # Order of trials
+//
+// Plan.Trials is the order; driver and readers share it. Rounds from -1, which
+// warms up and is in raw.jsonl but in no figure; in a round the counts as listed,
+// for each the metadata as listed, for each the repetitions, in each both arms,
+// the one that Plan.First names for the round first. Every trial must be the one
+// that the plan expects next, have the rows of its cell, the fence rows and the
+// counters of its arm, times that are finite, not negative, and no longer than
+// the whole they are part of (complete_ms within outer_ms, the others within
+// complete_ms).
+//
+// # Rows
+//
+// rows_per_run and verified_rows are stream rows of all trials, round -1
+// included; fence_rows those of the fences after them. warmup_rows are stream
+// rows of the warm-up streams that every fresh process runs once a cell; their
+// fences are not counted. A plan fixes all three (Plan.WarmupRows), and a run is
+// verified only with exactly these.
+//
+// # Figures
+//
+// The round is the unit. A round has a mean for an arm if all its repetitions
+// have the metric; reference_ms and candidate_ms are the medians of those means
+// over rounds. A round in which both arms have one has a paired reduction,
+// 100 (1 - candidate/reference); rounds counts them, the median and the two
+// intervals are over them, and reductions has a null for the other rounds.
+// Counters are means over the trials of rounds 0 and later. Package stats has
+// the formulas; products that are then added do not occur here.
+//
+// # Verify and Report
+//
+// Verify computes everything anew and fails closed: a file that cannot be read,
+// and whatever could not be checked because of that, is a failed check, and so is
+// a status other than verified. It cannot find a run that was made up as a whole:
+// hashes and figures are then consistent. Report shows figures only after it has
+// recomputed them, and of a run that was not verified no time at all but its
+// failure in full.
+//
+// # Paths
+//
+// No folder of the machine stands in plan.json, raw.jsonl, result.json or
+// summary.csv: specs, options, the command and messages are rewritten, see
+// Portable. Sources are named relative to their tree.
+//
+// # Errors
+//
+// An error names the file, for raw.jsonl the line, the field, its value and what
+// was wanted. A write that fails or is short cuts raw.jsonl back to its last
+// whole line and ends the run; result.json and summary.csv are written beside
+// their names, synced and renamed, so that each is whole or absent. Files, lines
+// and plans have limits (MaxTrials, MaxRaw and so on), checked before they cost
+// memory. On systems other than Linux the facts of the machine that only Linux
+// tells are empty strings.
+//
+// # Tried and dropped
+//
+//   - Reading leniently and checking keys afterwards: encoding/json folds case
+//     and lets the last of two keys win, so a check of the decoded value comes too
+//     late.
+//   - Figures in CSV with six significant digits: then summary.csv could not be
+//     compared with result.json exactly, and a digit changed behind the sixth
+//     would go unseen.
+//   - A mean over the repetitions that do have a metric: the rounds would be
+//     unlike one another.
+//   - Buffered writes of raw.jsonl: a killed driver would lose trials.
+//   - A report that trusts result.json: a changed figure would be shown.
+package results
