@@ -1,7 +1,10 @@
 package main
 
 import (
+	"bufio"
+	"context"
 	"fmt"
+	"io"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -35,19 +38,7 @@ func newCheckArm() *cobra.Command {
 				return usagef("timeout %v and start-timeout %v, want at least 1ms", conf.Timeout, conf.StartTimeout)
 			}
 			conf.Log = c.ErrOrStderr()
-			failed := 0
-			for clause := range checkarm.Run(c.Context(), conf) {
-				if clause.Err == nil {
-					fmt.Fprintf(c.OutOrStdout(), "ok    %s\n", clause.Name)
-					continue
-				}
-				failed++
-				fmt.Fprintf(c.OutOrStdout(), "FAIL  %s: %v\n", clause.Name, clause.Err)
-			}
-			if failed > 0 {
-				return fmt.Errorf("%s fails %d clauses", args[0], failed)
-			}
-			return nil
+			return playClauses(c.Context(), c.OutOrStdout(), conf)
 		},
 	}
 	c.Flags().StringArrayVar(&sets, "set", nil, "option NAME=VALUE of the arm, repeatable")
@@ -55,4 +46,25 @@ func newCheckArm() *cobra.Command {
 	c.Flags().DurationVar(&conf.Timeout, "timeout", checkarm.DefaultTimeout, "of one trial")
 	c.Flags().DurationVar(&conf.StartTimeout, "start-timeout", checkarm.DefaultStartTimeout, "of the arm's start")
 	return c
+}
+
+// playClauses prints each clause as it ends.
+func playClauses(ctx context.Context, stdout io.Writer, conf checkarm.Config) error {
+	out := bufio.NewWriter(stdout)
+	failed := 0
+	for clause := range checkarm.Run(ctx, conf) {
+		if clause.Err == nil {
+			fmt.Fprintf(out, "ok    %s\n", clause.Name)
+		} else {
+			failed++
+			fmt.Fprintf(out, "FAIL  %s: %v\n", clause.Name, clause.Err)
+		}
+		if err := out.Flush(); err != nil {
+			return err
+		}
+	}
+	if failed > 0 {
+		return fmt.Errorf("%s fails %d clauses", conf.Arm.Spec, failed)
+	}
+	return nil
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -20,7 +21,8 @@ const (
 	bytesForRest = 200 << 10
 )
 
-func dryRun(w io.Writer, arms map[string]arm.Arm, p results.Plan, output string) error {
+func dryRun(stdout io.Writer, arms map[string]arm.Arm, p results.Plan, output string) error {
+	w := bufio.NewWriter(stdout)
 	for _, name := range []string{results.Reference, results.Candidate} {
 		a := arms[name]
 		fmt.Fprintf(w, "%s: %s, options %v\n  command: %s\n", name, a.Spec, a.Options, strings.Join(a.Command, " "))
@@ -30,12 +32,12 @@ func dryRun(w io.Writer, arms map[string]arm.Arm, p results.Plan, output string)
 		return err
 	}
 	starts := 2
-	if p.Process == "round" {
+	if p.Process == results.ProcessRound {
 		starts *= p.Rounds + 1
 	}
 	expected := time.Duration(p.RowsPerRun+p.WarmupRows())*timePerRow + time.Duration(p.Len())*timePerTrial + time.Duration(starts)*timePerStart
 	fmt.Fprintf(w, "plan: %s\n", b)
 	fmt.Fprintf(w, "%d trials, %d rows and %d fence rows to verify; about %v and %d KiB in %s\n",
 		p.Len(), p.RowsPerRun, p.FencePerRun, expected.Round(time.Second), (p.Len()*bytesPerLine+bytesForRest)>>10, output)
-	return nil
+	return w.Flush()
 }

@@ -65,8 +65,11 @@ func TestFaultyControllers(t *testing.T) {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			args := []string{"--candidate", fakeArm(t, kind)}
-			if strings.Contains(want, "400ms") {
-				args = append(args, "--timeout", "400ms", "--start-timeout", "400ms")
+			if kind == "moody" {
+				args = append(args, "--process", results.ProcessRound)
+			}
+			if strings.Contains(want, "400ms") { // not for an arm that should keep it
+				args = append(args, "--reference", fakeArm(t, kind), map[bool]string{true: "--start-timeout", false: "--timeout"}[kind != "mute in trial"], "400ms")
 			}
 			p := measure(t, nil, args...)
 			p.run(exitInvalid)

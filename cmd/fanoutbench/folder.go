@@ -1,12 +1,15 @@
 package main
 
 import (
+	"bufio"
+	"errors"
 	"fmt"
+	"io"
 	"slices"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
+	"github.com/fanoutbench/fanoutbench/cmd/internal/arm"
 	"github.com/fanoutbench/fanoutbench/cmd/internal/driver"
 	"github.com/fanoutbench/fanoutbench/results"
 )
@@ -20,12 +23,12 @@ func newList() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			w := tabwriter.NewWriter(c.OutOrStdout(), 0, 0, 2, ' ', 0)
+			w := bufio.NewWriter(c.OutOrStdout())
 			for _, s := range r.Listing.Strategies {
-				fmt.Fprintf(w, "builtin:%s\t%s\n", s.Name, s.Summary)
+				fmt.Fprintf(w, "%-24s  %s\n", arm.KindBuiltin+":"+s.Name, s.Summary)
 			}
 			for _, z := range r.Listing.ZMQ {
-				fmt.Fprintf(w, "--set zmq=%s\tZeroMQ engine\n", z)
+				fmt.Fprintf(w, "%-24s  ZeroMQ engine\n", "--set "+arm.OptionZMQ+"="+z)
 			}
 			return w.Flush()
 		},
@@ -69,24 +72,30 @@ func newVerify() *cobra.Command {
 				opt.Trees = map[string]string{results.Reference: tree, results.Candidate: tree}
 			}
 			checks, err := results.Verify(args[0], opt)
-			failed := 0
-			for _, k := range checks {
-				word := "ok  "
-				if !k.OK {
-					word = "FAIL"
-					failed++
-				}
-				fmt.Fprintf(c.OutOrStdout(), "%s  %s: %s\n", word, k.Name, k.Detail)
-			}
-			if err != nil {
-				return err
-			}
-			if failed > 0 {
-				return fmt.Errorf("%d of %d checks failed", failed, len(checks))
-			}
-			return nil
+			return errors.Join(printChecks(c.OutOrStdout(), checks), err)
 		},
 	}
 	c.Flags().StringVar(&tree, "tree", "", "checkout whose files the arms' sources are compared with")
 	return c
+}
+
+// printChecks prints each check; one that failed is an error.
+func printChecks(stdout io.Writer, checks []results.Check) error {
+	out := bufio.NewWriter(stdout)
+	failed := 0
+	for _, k := range checks {
+		word := "ok"
+		if !k.OK {
+			word = "FAIL"
+			failed++
+		}
+		fmt.Fprintf(out, "%-4s  %s: %s\n", word, k.Name, k.Detail)
+	}
+	if err := out.Flush(); err != nil {
+		return err
+	}
+	if failed > 0 {
+		return fmt.Errorf("%d of %d checks failed", failed, len(checks))
+	}
+	return nil
 }

@@ -13,9 +13,11 @@ import (
 	"github.com/fanoutbench/fanoutbench/results"
 )
 
-// decodes are the opened metadata columns of a batch of 32 rows with both
-// fields for four consumers.
-var decodes = map[string]float64{"per-row": 64, "reuse": 4, "grouped": 8, "splice": 0, "grouped-splice": 0, "floor": 0}
+// What a strategy does with a batch of 32 rows with both metadata fields for
+// four consumers: columns opened, messages sent.
+var counters = map[string]struct{ decodes, messages float64 }{
+	"per-row": {64, 32}, "reuse": {4, 32}, "grouped": {8, 4}, "splice": {0, 32}, "grouped-splice": {0, 4}, "floor": {0, 32},
+}
 
 // Every strategy against per-row, over both transports; consumer, pace and
 // process lifetime take turns so that every two settings meet.
@@ -50,12 +52,13 @@ func (p *program) verified(transport, strategy string) {
 			continue
 		}
 		for arm, name := range map[string]string{results.Reference: "per-row", results.Candidate: strategy} {
-			want, known := decodes[name]
+			want, known := counters[name]
 			if transport == protocol.TransportNative {
-				want = 0
+				want.decodes = 0
 			}
-			if got, ok := row.Counters[arm][protocol.CounterOpaqueDecodes]; !known || !ok || got != want {
-				p.t.Errorf("%s %s: %v decodes a batch (%v), want %v", arm, name, got, ok, want)
+			got := row.Counters[arm]
+			if !known || got[protocol.CounterOpaqueDecodes] != want.decodes || got[protocol.CounterMessages] != want.messages {
+				p.t.Errorf("%s %s: counters %v, want %+v", arm, name, got, want)
 			}
 		}
 	}

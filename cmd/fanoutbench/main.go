@@ -40,11 +40,11 @@ const (
 )
 
 func main() {
-	// A pipe that nobody reads and a file that may not grow are errors of the
-	// write, told like any other; a process that these signals end would leave
-	// its sockets and its private folder behind. They are caught, not ignored:
-	// what is ignored stays so in the processes that this one starts.
-	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE, syscall.SIGXFSZ)
+	// A pipe that nobody reads is an error of the write, told like any other; a
+	// process that the signal ends would leave its sockets and its private folder
+	// behind. It is caught, not ignored: what is ignored stays so in the processes
+	// that this one starts.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	context.AfterFunc(ctx, func() { signal.Reset(syscall.SIGINT) }) // a second Ctrl-C ends the program at once
 	err := run(ctx, os.Stdin, os.Stdout, os.Stderr, os.Args[1:])
@@ -65,7 +65,7 @@ func status(stderr io.Writer, err error) int {
 	if err == nil {
 		return exitOK
 	}
-	fmt.Fprintf(stderr, "fanoutbench: %v\n", err)
+	_, _ = fmt.Fprintf(stderr, "fanoutbench: %v\n", err) // there is no other place to say it
 	var usage usageError
 	if errors.As(err, &usage) {
 		return exitUsage

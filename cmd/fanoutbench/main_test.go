@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"io/fs"
@@ -35,6 +36,10 @@ const fakeCommand = "__fake"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(envPIDs) == "" {
+		flag.Parse()
+		if err := flag.Set("test.parallel", "4"); err != nil { // these tests mostly wait
+			panic(err)
+		}
 		os.Exit(m.Run())
 	}
 	role := "driver"
@@ -110,18 +115,20 @@ func newProgram(t *testing.T, env []string, args ...string) *program {
 	t.Cleanup(cancel)
 	p.cmd = exec.CommandContext(ctx, self, args...)
 	p.cmd.Dir = dir
-	p.cmd.Env = append(os.Environ(), "TMPDIR="+p.tmp, envPIDs+"="+p.pidFile())
+	p.cmd.Env = append(os.Environ(), "TMPDIR="+p.tmp, envPIDs+"="+p.pidFile(),
+		"GORACE=atexit_sleep_ms=0") // the race detector would keep each process for a second
 	p.cmd.Env = append(p.cmd.Env, env...)
 	p.cmd.Stdout, p.cmd.Stderr = &p.stdout, &p.stderr
 	return p
 }
 
-// measure is newProgram for a run of few small trials.
+// measure is newProgram for a run of few small trials; by its seed the candidate
+// goes first in round -1.
 func measure(t *testing.T, env []string, args ...string) *program {
 	t.Helper()
 	p := newProgram(t, env)
 	p.cmd.Args = append(p.cmd.Args, "run", "--output", p.output, "--seed", "7")
-	for _, small := range [][]string{{"--rounds", "1"}, {"--repetitions", "1"}, {"--counts", "5"}, {"--metadata", "rich"}} {
+	for _, small := range [][]string{{"--rounds", "1"}, {"--repetitions", "1"}, {"--counts", "5"}, {"--metadata", "rich"}, {"--process", "run"}} {
 		if !slices.Contains(args, small[0]) {
 			p.cmd.Args = append(p.cmd.Args, small...)
 		}
@@ -205,14 +212,20 @@ func (p *program) pids(role string) (pids []int) {
 // ends waits for a process to be gone. What its parent left as a zombie is gone.
 func (p *program) ends(pid int) {
 	p.t.Helper()
+	p.until(fmt.Sprintf("process %d ends", pid), func() bool { return gone(pid) })
+}
+
+// until waits for what no channel tells.
+func (p *program) until(what string, done func() bool) {
+	p.t.Helper()
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()
-	deadline := time.After(20 * time.Second)
-	for !gone(pid) {
+	deadline := time.After(30 * time.Second)
+	for !done() {
 		select {
 		case <-tick.C:
 		case <-deadline:
-			p.t.Fatalf("process %d still runs", pid)
+			p.t.Fatalf("still waiting until %s", what)
 		}
 	}
 }

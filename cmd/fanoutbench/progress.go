@@ -10,6 +10,7 @@ import (
 )
 
 // progress shows how far a run is: a bar on a terminal, a line a round elsewhere.
+// A reader that has gone does not end the run.
 type progress struct {
 	w     io.Writer
 	tty   bool
@@ -27,19 +28,19 @@ const barWidth = 40
 func (p *progress) Trial(done, total, round int) {
 	if p.tty {
 		filled := barWidth * done / total
-		fmt.Fprintf(p.w, "\r[%s%s] round %d, %d of %d trials", strings.Repeat("#", filled), strings.Repeat(".", barWidth-filled), round, done, total)
+		_, _ = fmt.Fprintf(p.w, "\r[%s%s] round %d, %d of %d trials", strings.Repeat("#", filled), strings.Repeat(".", barWidth-filled), round, done, total)
 		p.shown = true
 		return
 	}
 	if round != p.round {
 		p.round = round
-		fmt.Fprintf(p.w, "round %d begins: %d of %d trials are verified\n", round, done-1, total)
+		_, _ = fmt.Fprintf(p.w, "round %d begins: %d of %d trials are verified\n", round, done-1, total)
 	}
 }
 
 // end leaves the bar's line.
 func (p *progress) end() {
 	if p.shown {
-		fmt.Fprintln(p.w)
+		_, _ = fmt.Fprintln(p.w)
 	}
 }

@@ -117,7 +117,7 @@ func (f *runFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 	if err != nil {
 		return errors.Join(runErr, err)
 	}
-	fmt.Fprintf(stderr, "results in %s\n", f.output)
+	_, _ = fmt.Fprintf(stderr, "results in %s\n", f.output) // as all progress, for whoever reads it
 	return runErr
 }
 

@@ -2,14 +2,15 @@ package main
 
 import (
 	"bufio"
-	"errors"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
 
 	"github.com/fanoutbench/fanoutbench/cmd/internal/arm"
+	"github.com/fanoutbench/fanoutbench/cmd/internal/worker/faulty"
 	"github.com/fanoutbench/fanoutbench/results"
 )
 
@@ -97,25 +98,74 @@ func TestKilledDriver(t *testing.T) {
 	for _, pace := range []string{"arrived", "none"} {
 		t.Run(pace, func(t *testing.T) {
 			t.Parallel()
-			p := endless(t, "--pace", pace)
-			p.kill(p.cmd.Process.Pid, syscall.SIGKILL)
-			<-p.drained
-			if err := p.cmd.Wait(); err == nil {
-				t.Error("the driver ended well")
-			}
-			for _, pid := range p.pids("") {
-				p.ends(pid)
-			}
-			for _, name := range filesBelow(t, p.tmp) {
-				st, err := os.Lstat(name)
-				if err != nil || st.Mode()&os.ModeSocket != 0 {
-					t.Errorf("left: %s (%v)", name, err)
-				}
-			}
-			if _, err := os.Lstat(p.output + "/" + results.ResultFile); !errors.Is(err, os.ErrNotExist) {
-				t.Errorf("a result of a killed run: %v", err)
-			}
+			endless(t, "--pace", pace).killDriver()
 		})
+	}
+}
+
+func (p *program) killDriver() {
+	p.t.Helper()
+	p.kill(p.cmd.Process.Pid, syscall.SIGKILL)
+	<-p.drained
+	if err := p.cmd.Wait(); err == nil {
+		p.t.Error("the driver ended well")
+	}
+	for _, pid := range p.pids("") {
+		p.ends(pid)
+	}
+	works := 0
+	for _, name := range filesBelow(p.t, p.tmp) {
+		st, err := os.Lstat(name)
+		if err != nil || st.Mode()&os.ModeSocket != 0 {
+			p.t.Errorf("left: %s (%v)", name, err)
+		}
+		if strings.HasPrefix(filepath.Base(name), "work-") {
+			works++
+		}
+	}
+	if works > 1 {
+		p.t.Errorf("%d work files, want that of the trial at most: they would fill a disk", works)
+	}
+	if fileExists(filepath.Join(p.output, results.ResultFile)) {
+		p.t.Error("a result of a killed run")
+	}
+}
+
+// hung is a run whose candidate's worker has come to a halt in the middle of a
+// trial, with more sent to it than its socket takes.
+func hung(t *testing.T) *program {
+	t.Helper()
+	f := faulty.Fault{Kind: faulty.Hang, RID: struckRow, Only: "/candidate-"}
+	p := measure(t, []string{envFault + "=" + f.String()}, "--reference", "builtin:splice", "--counts", "2000", "--pace", "none", "--timeout", "2m")
+	p.begin("round -1 begins")
+	log := filepath.Join(p.output, results.LogFolder, results.Candidate+".log")
+	p.until("the worker hangs", func() bool {
+		b, err := os.ReadFile(log)
+		return err == nil && strings.Contains(string(b), faulty.HangLine)
+	})
+	return p
+}
+
+// A worker that hangs keeps nothing from ending.
+func TestHungWorker(t *testing.T) {
+	t.Run("driver killed", func(t *testing.T) {
+		t.Parallel()
+		hung(t).killDriver()
+	})
+	t.Run("interrupted", func(t *testing.T) {
+		t.Parallel()
+		p := hung(t)
+		p.kill(p.cmd.Process.Pid, syscall.SIGINT)
+		p.wait(exitInvalid)
+		p.failed(results.StatusIncomplete)
+	})
+}
+
+// stopWorkers halts the workers of the arms.
+func (p *program) stopWorkers() {
+	p.t.Helper()
+	for _, pid := range p.pids(arm.WorkerCommand)[1:] { // after the list
+		p.kill(pid, syscall.SIGSTOP)
 	}
 }
 
@@ -138,9 +188,7 @@ func TestInterrupted(t *testing.T) {
 func TestInterruptedWithAStoppedWorker(t *testing.T) {
 	t.Parallel()
 	p := endless(t)
-	for _, pid := range p.pids(arm.WorkerCommand)[1:] { // after the list
-		p.kill(pid, syscall.SIGSTOP)
-	}
+	p.stopWorkers()
 	p.kill(p.cmd.Process.Pid, syscall.SIGINT)
 	p.wait(exitInvalid)
 	p.failed(results.StatusIncomplete)
@@ -160,5 +208,31 @@ func TestNobodyReadsProgress(t *testing.T) {
 	w.Close()
 	if len(p.folder().Trials) != 4 {
 		t.Errorf("%d trials, want 4", len(p.folder().Trials))
+	}
+}
+
+// A result that cannot be written is no success.
+func TestNobodyReadsResults(t *testing.T) {
+	t.Parallel()
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Close()
+	defer w.Close()
+	done := measure(t, nil)
+	done.run(exitOK)
+	for _, args := range [][]string{{"list"}, {"--dry-run"}, {"report", done.output}, {"verify", done.output}, {"check-arm", "builtin:splice"}} {
+		p := newProgram(t, nil, args...)
+		p.cmd.Stdout = w
+		p.run(exitInvalid)
+		p.has("stderr", p.stderr.String(), "broken pipe")
+	}
+	p := measure(t, nil)
+	p.cmd.Stdout = w
+	p.run(exitInvalid)
+	p.has("stderr", p.stderr.String(), "broken pipe")
+	if v := p.folder().Result.Verdict; v.Status != results.StatusVerified {
+		t.Errorf("verdict %+v, want the run verified all the same", v)
 	}
 }

@@ -4,101 +4,107 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
 
+// usageErrors are command lines and what is said of them.
+var usageErrors = []struct {
+	args string
+	want string
+}{
+	{"--candidate nosuch", `arm "nosuch": is no strategy (per-row, reuse, grouped, splice, grouped-splice, floor), no folder and no revision here; write KIND:nosuch with a kind of builtin, exec, dir, git, sglang`},
+	{"--candidate splice", `arm "splice": could be builtin:splice or dir:splice; write which`},
+	{"--reference reuse", `arm "reuse": could be builtin:reuse or git:reuse; write which`},
+	{"--candidate folder", `"folder": source trees as arms are not built yet`},
+	{"--candidate both", `"both": source trees as arms are not built yet`},
+	{"--candidate docker:image", `unknown kind "docker", want one of builtin, exec, dir, git, sglang`},
+	{"--candidate builtin:nosuch", `no strategy "nosuch", want one of per-row, reuse, grouped, splice, grouped-splice, floor`},
+	{"--candidate builtin:", "nothing after the colon"},
+	{"--candidate exec:", "nothing after the colon"},
+	{"--candidate=", `arm "": is no strategy`},
+	{"--candidate builtin:splice@zmq", `option "zmq", want NAME=VALUE`},
+	{"--candidate builtin:splice@zmq=zmtp,zmq=zmtp", "option zmq is given twice"},
+	{"--candidate builtin:splice@burst=4", `no option "burst", a builtin arm has zmq`},
+	{"--set foo=bar", `no option "foo", a builtin arm has zmq`},
+	{"--set zmq=nosuch", `option zmq is "nosuch", want one of zmtp`},
+	{"--set zmq=zmtp --candidate-set zmq=zmtp", "option zmq is given twice"},
+	{"--set zmq", `option "zmq", want NAME=VALUE`},
+	{"--transport pickle", `transport "pickle", a builtin arm has "msgpack" and "native"`},
+	{"--transport carrier-pigeon", `transport is "carrier-pigeon", want one of`},
+	{"--consumer none", `consumer is "none", want one of ["decode" "raw"]`},
+	{"--pace slow", `pace is "slow", want one of ["arrived" "none"]`},
+	{"--process never", `process is "never", want one of ["round" "run"]`},
+	{"--rounds 0", "rounds is 0, want 1 to 1000"},
+	{"--rounds 1001", "rounds is 1001, want 1 to 1000"},
+	{"--rounds x", `invalid argument "x"`},
+	{"--repetitions 0", "repetitions is 0, want 1 to 1000"},
+	{"--counts 0", "counts[0] is 0, want 1 to 100000"},
+	{"--counts 5,5", "counts[1] is 5, want each count once"},
+	{"--counts 100001", "counts[0] is 100001, want 1 to 100000"},
+	{"--counts 1,x", `invalid argument "1,x"`},
+	{"--metadata plain,plain", `metadata[1] is "plain", want each of`},
+	{"--metadata gaudy", `metadata[0] is "gaudy"`},
+	{"--http-workers 0", "http_workers is 0, want 1 to 1024"},
+	{"--seed -1", `invalid argument "-1"`},
+	{"--timeout 0", "timeout_ms is 0"},
+	{"--timeout 100us", "timeout_ms is 0"},
+	{"--start-timeout 25h", "start_timeout_ms is 90000000"},
+	{"--nosuch", "unknown flag: --nosuch"},
+	{"nosuch", `1 arguments ["nosuch"], want none: arms are given with --reference and --candidate`},
+	{"list more", "want none"},
+	{"report", "want the folder of a run"},
+	{"report x --format yaml", `format "yaml", want one of`},
+	{"verify x y", "want the folder of a run"},
+	{"check-arm", "want one arm spec"},
+	{"check-arm builtin:nosuch", `no strategy "nosuch"`},
+	{"check-arm builtin:splice --transport pickle", `transport "pickle"`},
+	{"check-arm builtin:splice --set foo=bar", `no option "foo"`},
+	{"check-arm builtin:splice --timeout 0", "timeout 0s"},
+}
+
 // Mistakes in the command line: exit status 2, the message says what is wrong
 // and what would be right, and nothing is measured or made.
 func TestUsageErrors(t *testing.T) {
-	for _, k := range []struct {
-		args string
-		want string
-	}{
-		{"--candidate nosuch", `arm "nosuch": is no strategy (per-row, reuse, grouped, splice, grouped-splice, floor), no folder and no revision here; write KIND:nosuch with a kind of builtin, exec, dir, git, sglang`},
-		{"--candidate splice", `arm "splice": could be builtin:splice or dir:splice; write which`},
-		{"--reference reuse", `arm "reuse": could be builtin:reuse or git:reuse; write which`},
-		{"--candidate folder", `"folder": source trees as arms are not built yet`},
-		{"--candidate both", `"both": source trees as arms are not built yet`},
-		{"--candidate docker:image", `unknown kind "docker", want one of builtin, exec, dir, git, sglang`},
-		{"--candidate builtin:nosuch", `no strategy "nosuch", want one of per-row, reuse, grouped, splice, grouped-splice, floor`},
-		{"--candidate builtin:", "nothing after the colon"},
-		{"--candidate exec:", "nothing after the colon"},
-		{"--candidate=", `arm "": is no strategy`},
-		{"--candidate builtin:splice@zmq", `option "zmq", want NAME=VALUE`},
-		{"--candidate builtin:splice@zmq=zmtp,zmq=zmtp", "option zmq is given twice"},
-		{"--candidate builtin:splice@burst=4", `no option "burst", a builtin arm has zmq`},
-		{"--set foo=bar", `no option "foo", a builtin arm has zmq`},
-		{"--set zmq=nosuch", `option zmq is "nosuch", want one of zmtp`},
-		{"--set zmq=zmtp --candidate-set zmq=zmtp", "option zmq is given twice"},
-		{"--set zmq", `option "zmq", want NAME=VALUE`},
-		{"--transport pickle", `transport "pickle", a builtin arm has "msgpack" and "native"`},
-		{"--transport carrier-pigeon", `transport is "carrier-pigeon", want one of`},
-		{"--consumer none", `consumer is "none", want one of ["decode" "raw"]`},
-		{"--pace slow", `pace is "slow", want one of ["arrived" "none"]`},
-		{"--process never", `process is "never", want one of ["round" "run"]`},
-		{"--rounds 0", "rounds is 0, want 1 to 1000"},
-		{"--rounds 1001", "rounds is 1001, want 1 to 1000"},
-		{"--rounds x", `invalid argument "x"`},
-		{"--repetitions 0", "repetitions is 0, want 1 to 1000"},
-		{"--counts 0", "counts[0] is 0, want 1 to 100000"},
-		{"--counts 5,5", "counts[1] is 5, want each count once"},
-		{"--counts 100001", "counts[0] is 100001, want 1 to 100000"},
-		{"--counts 1,x", `invalid argument "1,x"`},
-		{"--metadata plain,plain", `metadata[1] is "plain", want each of`},
-		{"--metadata gaudy", `metadata[0] is "gaudy"`},
-		{"--http-workers 0", "http_workers is 0, want 1 to 1024"},
-		{"--seed -1", `invalid argument "-1"`},
-		{"--timeout 0", "timeout_ms is 0"},
-		{"--timeout 100us", "timeout_ms is 0"},
-		{"--start-timeout 25h", "start_timeout_ms is 90000000"},
-		{"--nosuch", "unknown flag: --nosuch"},
-		{"nosuch", `1 arguments ["nosuch"], want none: arms are given with --reference and --candidate`},
-		{"list more", "want none"},
-		{"report", "want the folder of a run"},
-		{"report x --format yaml", `format "yaml", want one of`},
-		{"verify x y", "want the folder of a run"},
-		{"check-arm", "want one arm spec"},
-		{"check-arm builtin:nosuch", `no strategy "nosuch"`},
-		{"check-arm builtin:splice --transport pickle", `transport "pickle"`},
-		{"check-arm builtin:splice --set foo=bar", `no option "foo"`},
-		{"check-arm builtin:splice --timeout 0", "timeout 0s"},
-	} {
+	dir := ambiguous(t)
+	before := filesBelow(t, dir)
+	for _, k := range usageErrors {
 		t.Run(k.args, func(t *testing.T) {
 			t.Parallel()
 			p := newProgram(t, nil, strings.Fields(k.args)...)
-			p.ambiguous()
-			before := filesBelow(t, p.dir)
+			p.cmd.Dir = dir
 			p.run(exitUsage)
 			p.has("stderr", p.stderr.String(), k.want)
 			if p.stdout.Len() > 0 {
 				t.Errorf("stdout: %s", &p.stdout)
 			}
-			if after := filesBelow(t, p.dir); len(after) != len(before) {
+			if after := filesBelow(t, dir); !slices.Equal(after, before) {
 				t.Errorf("files %q, before %q", after, before)
 			}
 		})
 	}
 }
 
-// ambiguous makes the program's folder a checkout with folders and revisions of
-// telling names.
-func (p *program) ambiguous() {
-	p.t.Helper()
+// ambiguous makes a checkout with folders and revisions of telling names.
+func ambiguous(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
 	for _, name := range []string{"splice", "folder", "both"} {
-		if err := os.Mkdir(filepath.Join(p.dir, name), 0o755); err != nil {
-			p.t.Fatal(err)
+		if err := os.Mkdir(filepath.Join(dir, name), 0o755); err != nil {
+			t.Fatal(err)
 		}
 	}
 	for _, args := range []string{
 		"init -q", "-c user.name=t -c user.email=t@example.org commit -q --allow-empty -m one", "tag reuse", "tag both",
 	} {
 		c := exec.Command("git", strings.Fields(args)...)
-		c.Dir = p.dir
+		c.Dir = dir
 		if out, err := c.CombinedOutput(); err != nil {
-			p.t.Fatalf("git %s: %v: %s", args, err, out)
+			t.Fatalf("git %s: %v: %s", args, err, out)
 		}
 	}
+	return dir
 }
 
 // A run never writes into a folder, or over a file, that exists.

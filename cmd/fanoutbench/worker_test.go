@@ -28,11 +28,11 @@ func TestFaultyWorkers(t *testing.T) {
 		want  results.Failure
 	}{
 		"drops a row": {
-			fault: faulty.Fault{Kind: faulty.Drop, RID: struckRow, Step: 1}, args: []string{"--timeout", "600ms"},
+			fault: faulty.Fault{Kind: faulty.Drop, RID: struckRow, Step: 1}, args: []string{"--timeout", "1500ms"},
 			want: results.Failure{Consumer: new(1), RID: struckRow, Field: "rows", Wanted: new("3"), Got: new("1")},
 		},
 		"drops a row, sent without waiting": {
-			fault: faulty.Fault{Kind: faulty.Drop, RID: struckRow, Step: 1}, args: []string{"--timeout", "600ms", "--pace", "none"},
+			fault: faulty.Fault{Kind: faulty.Drop, RID: struckRow, Step: 1}, args: []string{"--timeout", "1500ms", "--pace", "none"},
 			want: results.Failure{Consumer: new(1), RID: struckRow, Field: "rows", Wanted: new("3"), Got: new("2")},
 		},
 		"doubles a row": {
@@ -63,6 +63,10 @@ func TestFaultyWorkers(t *testing.T) {
 			fault: faulty.Fault{Kind: faulty.Surplus, RID: struckFence, Step: 2},
 			want:  results.Failure{Consumer: new(3), RID: "never-asked-for", Field: "rids", Wanted: new("a rid of this trial"), Got: new(`"never-asked-for"`)},
 		},
+		"adds a thousand rows": {
+			fault: faulty.Fault{Kind: faulty.Flood, RID: struckRow, Step: 1},
+			want:  results.Failure{Consumer: new(1), RID: "never-asked-for", Field: "rids", Wanted: new("a rid of this trial"), Got: new(`"never-asked-for"`)},
+		},
 		"adds a row that comes in the next trial": {
 			fault: faulty.Fault{Kind: faulty.Surplus, RID: "rid-00000003-00000", Step: 0},
 			want:  results.Failure{Consumer: new(0), RID: "never-asked-for", Field: "rids", Wanted: new("a rid of this trial"), Got: new(`"never-asked-for"`)},
@@ -77,6 +81,19 @@ func TestFaultyWorkers(t *testing.T) {
 			k.want.Round, k.want.Repetition = new(0), new(0)
 			p.sameFailure(k.want)
 		})
+	}
+}
+
+// The death of a worker in the middle of a trial ends the trial at once.
+func TestWorkerDiesInTrial(t *testing.T) {
+	t.Parallel()
+	f := faulty.Fault{Kind: faulty.Die, RID: struckRow, Only: "/candidate-"}
+	p := measure(t, []string{envFault + "=" + f.String()}, "--candidate", "builtin:per-row")
+	p.run(exitInvalid)
+	got := p.failed(results.StatusInvalid)
+	p.has("failure", got.Message, "trial 0.0.5.rich", "the worker's process ended; worker: the process ended: signal: killed")
+	if got.Arm != results.Candidate || got.Count != 5 || value(got.Round) != 0 {
+		t.Errorf("failure %+v", got)
 	}
 }
 
@@ -125,8 +142,8 @@ func TestForeignWorkers(t *testing.T) {
 			}
 			spec := fmt.Sprintf("exec:'%s' %s --strategy per-row --worker '%s'", self, arm.ControllerCommand, path)
 			p.cmd.Args = append(p.cmd.Args, "--candidate", spec)
-			if strings.Contains(k.want, "400ms") {
-				p.cmd.Args = append(p.cmd.Args, "--start-timeout", "400ms")
+			if strings.Contains(k.want, "400ms") { // not for an arm that should keep it
+				p.cmd.Args = append(p.cmd.Args, "--reference", spec, "--start-timeout", "400ms")
 			}
 			p.run(exitInvalid)
 			f := p.failed(results.StatusInvalid)

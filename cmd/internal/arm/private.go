@@ -7,9 +7,9 @@ import (
 )
 
 // socketRoom is how long a folder's path may be so that the longest name below
-// it, /candidate-1000/c1023, is still a socket address. 103 bytes is the limit
+// it, such as /candidate-1000/socket-1023, is still a socket address. 103 bytes is the limit
 // of the strictest platform (sun_path on darwin).
-const socketRoom = 103 - len("/candidate-1000/c1023")
+const socketRoom = 103 - len("/candidate-1000/socket-1023")
 
 // PrivateDir makes a folder for sockets and bulk files, readable by this user
 // only. Where the temporary folder's path is too long for a socket it falls

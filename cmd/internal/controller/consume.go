@@ -30,6 +30,7 @@ type inbox struct {
 
 	messages [][]received // by consumer, since reset
 	rows     int
+	most     int         // rows above this end the trial: they are wrong, and may have no end
 	firsts   []time.Time // when each consumer's first message was wholly decoded
 	lasts    []time.Time
 }
@@ -47,12 +48,14 @@ func newInbox(engine string, endpoints []string, consumer string) (*inbox, error
 	if b.poller, err = transport.NewPoller(b.pulls...); err != nil {
 		return nil, errors.Join(err, b.close())
 	}
-	b.reset()
+	b.reset(0)
 	return b, nil
 }
 
-func (b *inbox) reset() {
+// reset forgets what has come. Of what comes now, rows rows are right.
+func (b *inbox) reset(rows int) {
 	b.rows = 0
+	b.most = 2*rows + surplusKept
 	b.messages = make([][]received, len(b.pulls))
 	b.firsts = make([]time.Time, len(b.pulls))
 	b.lasts = make([]time.Time, len(b.pulls))
@@ -87,7 +90,7 @@ func (b *inbox) quiet(ctx context.Context, d time.Duration) error {
 
 // surplus is an error if anything is there to receive.
 func (b *inbox) surplus(ctx context.Context) error {
-	b.reset()
+	b.reset(0)
 	if err := b.quiet(ctx, 0); err != nil {
 		return err
 	}
@@ -141,7 +144,9 @@ func (b *inbox) take(i int, frame []byte) error {
 		b.firsts[i] = now
 	}
 	b.lasts[i] = now
-	b.messages[i] = append(b.messages[i], r)
+	if b.rows <= b.most {
+		b.messages[i] = append(b.messages[i], r)
+	}
 	b.rows += rows
 	return nil
 }
@@ -218,7 +223,7 @@ func (r *run) measure(ctx context.Context, stream, fence []*outgoing) (protocol.
 	limited, cancel := context.WithTimeoutCause(ctx, wait, errStalled)
 	defer cancel()
 	b := r.c.inbox
-	b.reset()
+	b.reset(r.rows() + r.fence)
 	pids := []int{r.c.worker.pid()}
 	cpuBefore, cpuErr := cpuclock.Sum(pids)
 	start := time.Now()
@@ -242,6 +247,9 @@ func (r *run) measure(ctx context.Context, stream, fence []*outgoing) (protocol.
 }
 
 var errStalled = errors.New("rows are missing")
+
+// surplusKept is how many rows too many are kept, beside as many as were sent.
+const surplusKept = 100
 
 func (r *run) rows() int {
 	n := 0

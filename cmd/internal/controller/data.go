@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/fanoutbench/fanoutbench/runtime/wire"
 )
@@ -139,8 +140,7 @@ func toJSON(dst []byte, v wire.Value) ([]byte, error) {
 	case wire.Float32:
 		return appendFloat(dst, float64(v))
 	case string:
-		b, err := json.Marshal(v)
-		return append(dst, b...), err
+		return appendString(dst, v)
 	case []byte:
 		return appendBytes(dst, v), nil
 	case []wire.Value:
@@ -151,6 +151,15 @@ func toJSON(dst []byte, v wire.Value) ([]byte, error) {
 		return appendObject(dst, wire.Map{{Key: "$ext", Value: int64(v.Type)}, {Key: keyBytes, Value: base64.StdEncoding.EncodeToString(v.Data)}})
 	}
 	return nil, fmt.Errorf("a value of type %T has no JSON form", v)
+}
+
+// appendString refuses what JSON would silently write as U+FFFD.
+func appendString(dst []byte, s string) ([]byte, error) {
+	if !utf8.ValidString(s) {
+		return nil, fmt.Errorf("text %q is not UTF-8", s)
+	}
+	b, err := json.Marshal(s)
+	return append(dst, b...), err
 }
 
 func appendFloat(dst []byte, f float64) ([]byte, error) {
@@ -205,10 +214,11 @@ func appendObject(dst []byte, m wire.Map) ([]byte, error) {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst, _ = toJSON(dst, key)
-		dst = append(dst, ':')
 		var err error
-		if dst, err = toJSON(dst, p.Value); err != nil {
+		if dst, err = appendString(dst, key); err != nil {
+			return nil, err
+		}
+		if dst, err = toJSON(append(dst, ':'), p.Value); err != nil {
 			return nil, err
 		}
 	}

@@ -156,3 +156,12 @@ func TestFields(t *testing.T) {
 		t.Errorf("got %v, want an error that names the field", err)
 	}
 }
+
+// Text that JSON cannot hold is an error, not U+FFFD, which might be right.
+func TestBrokenText(t *testing.T) {
+	for _, v := range []wire.Value{"a\xffb", []wire.Value{"\xc3"}, wire.Map{{Key: "\x80", Value: nil}}, wire.Map{{Key: "k", Value: "\xed\xa0\x80"}}} {
+		if got, err := toJSON(nil, v); err == nil {
+			t.Errorf("%q became %s, want an error", v, got)
+		}
+	}
+}

@@ -18,4 +18,9 @@
 // error), a frame does not decode, a socket fails. Rows that do not come within
 // wait_ms end it too, but as a result marked stalled, so that the driver can
 // name the row that is missing.
+//
+// At stop the worker is ended first, and the consumers are looked at once more: a
+// row that came after the last quiet period is an error. The end of the input, or
+// SIGTERM, ends whatever runs: the worker is ended, which also frees a write that
+// it has blocked, and every socket file is removed, the worker's too.
 package controller

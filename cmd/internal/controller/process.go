@@ -21,7 +21,7 @@ const (
 	// leaveGrace is how long a worker has to leave after its input has ended,
 	// and termGrace how long after SIGTERM. Their sum is below what a driver
 	// gives a controller.
-	leaveGrace = time.Second
+	leaveGrace = 2 * time.Second
 	termGrace  = 500 * time.Millisecond
 	// obituaryGrace is how long a failed trial waits to learn that its worker's
 	// death is why.

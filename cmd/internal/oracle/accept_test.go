@@ -104,9 +104,36 @@ func TestLayoutOfOtherSize(t *testing.T) {
 }
 
 func TestRowCounts(t *testing.T) {
-	s := samples(t, rand.New(rand.NewPCG(1, 5)))
-	if got, want := s.want.Rows()+s.want.FenceRows(), len(s.rows); got != want || s.want.FenceRows() != 3*s.consumers {
-		t.Errorf("%d rows, %d of the fence, want %d and %d", got, s.want.FenceRows(), want, 3*s.consumers)
+	for seed := range uint64(20) {
+		s := samples(t, rand.New(rand.NewPCG(seed, 5)))
+		if got, want := s.want.Rows()+s.want.FenceRows(), len(s.rows); got != want || s.want.FenceRows() != 3*s.consumers {
+			t.Errorf("%d rows, %d of the fence, want %d and %d", got, s.want.FenceRows(), want, 3*s.consumers)
+		}
+	}
+}
+
+// The tolerance is for times of time_stats: a key that ends so elsewhere is
+// compared exactly.
+func TestToleranceOfTimeStatsOnly(t *testing.T) {
+	w := request{vocab: protocol.Vocabulary{Kind: protocol.VocabularyBytes}, steps: [][]int64{{}}}.work()
+	w.Stream[0].Columns["customized_info"] = json.RawMessage(`{"x_time":[1.0]}`)
+	w.Stream[0].Columns["time_stats"] = json.RawMessage(`[{"x_time":1.0}]`)
+	e, err := New(w, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct{ info, stats, want string }{
+		{`{"x_time":1}`, `{"x_time":1.000004}`, ""},
+		{`{"x_time":1.000004}`, `{"x_time":1}`, `field customized_info: wanted {"x_time":1.0}, got {"x_time":1.000004}`},
+	} {
+		row := protocol.Row{Fields: map[string]json.RawMessage{
+			"rids": json.RawMessage(`"r"`), "output_strs": json.RawMessage(`""`), "finished_reasons": json.RawMessage(`{"type":"length"}`),
+			"customized_info": json.RawMessage(test.info), "time_stats": json.RawMessage(test.stats),
+		}}
+		err := e.Check(layout(1), []protocol.Row{row})
+		if test.want == "" && err != nil || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
+			t.Errorf("%s, %s: got %v, want %q", test.info, test.stats, err, test.want)
+		}
 	}
 }
 

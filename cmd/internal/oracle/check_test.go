@@ -165,7 +165,7 @@ func valuesExchanged(rng *rand.Rand, s *sample) *fault {
 	}
 	rows := s.copied()
 	rows[i].Fields[name], rows[j].Fields[name] = b, a
-	if name == "time_stats" || name == "customized_info" { // keys of the wanted value are in another order
+	if strings.ContainsRune(string(a)+string(b), '{') { // keys of what is wanted are in another order
 		return &fault{rows, s.at(i, name, "", "")}
 	}
 	return &fault{rows, s.at(i, name, string(a), string(b))}
@@ -373,5 +373,5 @@ func endpointBeyond(rng *rand.Rand, s *sample) *fault {
 	rows := s.copied()
 	to := []int{-1, s.consumers, 1 << 40}[rng.IntN(3)]
 	rows[i].Endpoint = to
-	return &fault{rows, Difference{Consumer: to, Step: -1, Field: "endpoint", Wanted: fmt.Sprintf("0 to %d", s.consumers-1), Got: fmt.Sprint(to)}}
+	return &fault{renumbered(rows), Difference{Consumer: to, Step: -1, Field: "endpoint", Wanted: fmt.Sprintf("0 to %d", s.consumers-1), Got: fmt.Sprint(to)}}
 }

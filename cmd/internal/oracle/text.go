@@ -87,7 +87,7 @@ func (v vocabulary) text(rows []*row) (string, error) {
 			return "", err
 		}
 		ids = append(ids, more...)
-		if i == 0 && (prompt < 0 || prompt > len(ids)) {
+		if prompt < 0 || prompt > len(ids) { // of the first row: later ones only have more
 			return "", fmt.Errorf("read_offsets is %d, want 0 to %d, the first row's ids", prompt, len(ids))
 		}
 		if !Same(r.fields["skip_special_tokens"], first["skip_special_tokens"], 0) {

@@ -287,6 +287,7 @@ func TestNewRefuses(t *testing.T) {
 		{"a column that is null", column(0, "prompt_tokens", `null`), 1, "column prompt_tokens: got null, want a list"},
 		{"a column that is an object", column(0, "prompt_tokens", `{"a":[1]}`), 1, "column prompt_tokens: got"},
 		{"customized_info as a list", column(0, "customized_info", `[1]`), 1, "column customized_info: got [1], want an object"},
+		{"customized_info that is null", column(0, "customized_info", `null`), 1, "column customized_info: got null, want an object"},
 		{"customized_info too short", column(0, "customized_info", `{"a":[1],"b":[]}`), 1, `column customized_info: key "b": 0 values`},
 	} {
 		q := request{vocab: protocol.Vocabulary{Kind: protocol.VocabularyWords, Tokens: []protocol.Token{{ID: 0, Bytes: []byte("a")}, {ID: 1, Bytes: []byte("b")}}}, steps: [][]int64{{0, 1}, {1}}}

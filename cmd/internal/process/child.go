@@ -73,7 +73,7 @@ func Start(command []string, d Death, log io.Writer) (*Child, error) {
 // read passes lines on until the first error, which is the last thing it passes.
 func (c *Child) read() {
 	defer close(c.lines)
-	defer c.out.Close() // read only
+	defer func() { _ = c.out.Close() }() // read only
 	for {
 		line, err := c.conn.Receive()
 		c.lines <- lineOrError{line, err}
@@ -109,14 +109,18 @@ func (c *Child) Ask(ctx context.Context, question any, wantType string, answer a
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	if err := c.conn.Send(question); err != nil {
-		return c.because(err)
+	sent := c.conn.Send(question)
+	if sent != nil && !broken(sent) {
+		return sent
 	}
-	line, err := c.Next(ctx)
-	if err != nil {
-		return err
+	line, err := c.Next(ctx) // also of a process that does not listen: it may have said why
+	if err == nil {
+		err = line.Expect(wantType, answer)
 	}
-	return line.Expect(wantType, answer)
+	if err == nil && sent != nil {
+		err = c.because(sent)
+	}
+	return err
 }
 
 // Next waits for a line.
@@ -135,12 +139,20 @@ func (c *Child) Next(ctx context.Context) (protocol.Line, error) {
 	}
 }
 
+// broken says whether an error is that of a pipe whose other end is gone.
+func broken(err error) bool {
+	for _, e := range []error{io.EOF, io.ErrUnexpectedEOF, os.ErrDeadlineExceeded, os.ErrClosed, syscall.EPIPE} {
+		if errors.Is(err, e) {
+			return true
+		}
+	}
+	return false
+}
+
 // because puts the way the process ended before the error of a broken pipe,
 // which follows from it.
 func (c *Child) because(err error) error {
-	broken := errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, os.ErrDeadlineExceeded) ||
-		errors.Is(err, syscall.EPIPE) || errors.Is(err, os.ErrClosed)
-	if !broken {
+	if !broken(err) {
 		return err
 	}
 	if !c.within(endGrace) {
@@ -198,7 +210,7 @@ func (c *Child) End(leave, term time.Duration) (killed bool) {
 	target := c.PID()
 	if c.death == TermWithParent {
 		target = -target
-		defer syscall.Kill(target, syscall.SIGKILL) // fails if nothing is left, as it should be
+		defer func() { _ = syscall.Kill(target, syscall.SIGKILL) }() // fails if nothing is left, as it should be
 	}
 	if c.Leave(leave) {
 		return false

@@ -53,6 +53,7 @@ var roles = map[string]func(){
 			os.Exit(1)
 		}
 	},
+	"last word": func() { fmt.Println(`{"type":"error","message":"no memory"}`) },
 	"chatty": func() {
 		for i := range 100_000 {
 			fmt.Printf("{\"type\":\"line\",\"n\":%d}\n", i)
@@ -84,7 +85,7 @@ func start(t *testing.T, role string, d Death) *Child {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := Start([]string{"env", envRole + "=" + role, self}, d, io.Discard)
+	c, err := Start([]string{"env", envRole + "=" + role, "GORACE=atexit_sleep_ms=0", self}, d, io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -156,6 +157,18 @@ func TestBrokenAnswers(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A child that has gone is not listened to less: its error line is the answer
+// to a question that can no longer be asked.
+func TestLastWord(t *testing.T) {
+	t.Parallel()
+	c := start(t, "last word", DieWithParent)
+	<-c.Ended()
+	var peer *protocol.PeerError
+	if err := c.Ask(soon(t), protocol.Signal{Type: "go"}, "gone", nil); !errors.As(err, &peer) || peer.Message != "no memory" {
+		t.Errorf("got %v, want the error line", err)
 	}
 }
 

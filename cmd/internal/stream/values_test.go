@@ -161,6 +161,18 @@ func TestNeighboursDiffer(t *testing.T) {
 	}
 }
 
+// TestBatchesDoNotOverlap: the last row's last time comes before the first time
+// of the next batch.
+func TestBatchesDoNotOverlap(t *testing.T) {
+	for _, batch := range []uint64{0, 1, maxBatches / 2, maxBatches - 2} {
+		last := newValues(1, batch).times(maxRows - 1).PrefillFinishedTime
+		first := newValues(1, batch+1).times(0).WaitQueueEntryTime
+		if last >= first {
+			t.Errorf("batch %d ends at %v, the next begins at %v", batch, last, first)
+		}
+	}
+}
+
 func all(v values, i int) []string {
 	m, n, times := v.metric(i), v.nested(i)[0], v.times(i)
 	return []string{

@@ -11,4 +11,6 @@
 // The strategy keeps its state between trials as a server does: connections,
 // detokenizer, warm buffers. It is made anew only if a trial's vocabulary
 // differs from the last one's.
+//
+// Package faulty, below this one, has workers that are wrong on purpose.
 package worker

@@ -8,8 +8,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strconv"
 	"strings"
+	"syscall"
+	"time"
 
 	"github.com/fanoutbench/fanoutbench/cmd/internal/worker"
 	"github.com/fanoutbench/fanoutbench/runtime/fanout"
@@ -26,8 +29,14 @@ const (
 	Field    = "field"    // adds one to completion_tokens
 	Cut      = "cut"      // takes the last byte off its text
 	Surplus  = "surplus"  // sends a row of a rid that nobody knows behind it
-	After    = "after"    // the same, when its input has ended
+	Flood    = "flood"    // sends a thousand of these
+	After    = "after"    // sends one when its input has ended
+	Hang     = "hang"     // never comes back from sending it, and says so in its log
+	Die      = "die"      // is killed in sending it
 )
+
+// HangLine is what a worker that hangs has said in its log by then.
+const HangLine = "faulty: hanging"
 
 // extraRID is the rid of rows that were never asked for.
 const extraRID = "never-asked-for"
@@ -131,6 +140,11 @@ func (s *saboteur) strike(b *bent, frame []byte, msg *wire.BatchStrOutput) error
 		return nil
 	case Double:
 		return errors.Join(b.Sender.Send(frame), b.Sender.Send(frame))
+	case Hang:
+		fmt.Fprintln(os.Stderr, HangLine)
+		<-time.After(24 * time.Hour)
+	case Die:
+		return errors.Join(syscall.Kill(os.Getpid(), syscall.SIGKILL), errors.New("faulty: it lives"))
 	case Misroute, Reorder:
 		s.held = s.last
 		return nil
@@ -138,12 +152,25 @@ func (s *saboteur) strike(b *bent, frame []byte, msg *wire.BatchStrOutput) error
 		msg.CompletionTokens[0].V++
 	case Cut:
 		msg.OutputStrs[0].V = msg.OutputStrs[0].V[:len(msg.OutputStrs[0].V)-1]
-	case Surplus:
-		extra, err := renamed(frame)
-		return errors.Join(err, b.Sender.Send(frame), b.Sender.Send(extra))
+	case Surplus, Flood:
+		return s.more(b, frame)
 	}
 	changed, err := wire.Encode(nil, msg)
 	return errors.Join(err, b.Sender.Send(changed))
+}
+
+// more sends the row, and behind it one or a thousand of another rid.
+func (s *saboteur) more(b *bent, frame []byte) error {
+	extra, err := renamed(frame)
+	err = errors.Join(err, b.Sender.Send(frame))
+	n := 1
+	if s.fault.Kind == Flood {
+		n = 1000
+	}
+	for range n {
+		err = errors.Join(err, b.Sender.Send(extra))
+	}
+	return err
 }
 
 // release sends the row that was held back with the one that came now: each by
