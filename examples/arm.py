@@ -77,22 +77,22 @@ class Arm:
             self.receive(self.sent if self.hello["pace"] == "arrived" or n == len(batches) - 1 else 0, self.hello["wait_ms"])
 
     def trial(self, trial):
-        raw = pathlib.Path(trial["work"]["path"]).read_bytes()
+        raw, file = pathlib.Path(trial["work"]["path"]).read_bytes(), trial["work"]
         work = json.loads(raw)
-        if hashlib.sha256(raw).hexdigest() != trial["work"]["sha256"] or work["vocabulary"]["kind"] != "words":
+        if (hashlib.sha256(raw).hexdigest(), len(raw), "words") != (file["sha256"], file["bytes"], work["vocabulary"]["kind"]):
             raise ValueError("not the file that the line names, or not a vocabulary of words")
         words = {t["id"]: base64.b64decode(t["bytes"]).decode() for t in work["vocabulary"]["tokens"]}
         self.push.send(msgpack.packb({"words": words}))
         self.got, self.times, self.sent = [[] for _ in self.pulls], [[] for _ in self.pulls], 0
         gc.collect(), gc.disable()
         cpu, start = time.clock_gettime((~self.pid << 3) | 2), time.perf_counter()
-        self.send(work["stream"]), gc.enable()
+        self.send(work["stream"])
         firsts, lasts = zip(*[(t[0], t[-1]) for t in self.times if t] or [(start, start)])
         metrics = {"complete_ms": max(lasts) - start, "first_ms": min(firsts) - start, "first_all_ms": max(firsts) - start,
                    "spread_ms": max(lasts) - min(lasts) if len(lasts) > 1 else None}
         self.send(work["fence"])
         metrics["worker_cpu_ms"] = time.clock_gettime((~self.pid << 3) | 2) - cpu
-        self.receive(float("inf"), 5)  # until it is quiet
+        self.receive(float("inf"), 5), gc.enable()  # until it is quiet
         rows = [{"endpoint": i, "position": j, "fields": row if isinstance(row, dict) else decode(row)}
                 for i, got in enumerate(self.got) for j, row in enumerate(got)]
         body, path = json.dumps({"rows": rows}).encode(), self.hello["dir"] + "/rows.json"

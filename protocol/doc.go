@@ -74,15 +74,24 @@
 //	pids             the worker processes
 //	packages         versions of the toolchain and libraries that run, by name
 //	sources          [{"path", "sha256"}]: the files of its tree that were loaded,
-//	                 paths relative to the tree; may be empty, since the driver
-//	                 hashes a Go tree itself
-//	binary_sha256    the executables that run, of controller and worker
+//	                 paths relative to the tree; may be empty where binary_sha256
+//	                 says what runs
+//	binary_sha256    the executables that run, of controller and worker; may be
+//	                 empty where sources says it
 //	counters         names, each of which every result has
 //	endpoints        the consumers' addresses in index order
 //	router           how a detokenizer is chosen; "none" with one
 //	messages         one: {"name", "fields": [{"name", "default"}]}, the message that
 //	                 consumers get, with its fields in wire order; default is a
-//	                 row's value when nothing set the field
+//	                 row's value when nothing set the field. It has rids,
+//	                 output_strs and whatever else of the stream's columns goes
+//	                 through to a consumer: in the seed stream finished_reasons,
+//	                 output_ids, the four counts of tokens, customized_info and
+//	                 time_stats. check-arm names one that is missing, and a run
+//	                 with such an arm carries a warning.
+//
+// An exec: command runs in the driver's working folder. What its frames look like
+// is its own affair: the driver sees rows only.
 //
 // # trial
 //
@@ -118,6 +127,21 @@
 //	prompt_tokens, reasoning_tokens, completion_tokens, cached_tokens  integer
 //	customized_info, time_stats    in rich cells, the opaque columns
 //
+// # What a worker makes of a batch
+//
+// Each row becomes a row of the message that its consumer gets. rids, the finish
+// reason, output_ids, the counts and the metadata go through as they are.
+// output_strs is the text that this row adds: the text of all ids that the rid has
+// had so far, less what earlier rows of the rid have given. For the seed stream
+// that is "a", " b", " c". A worker may hold text back, if it must (half of a
+// character, what may become a stop string); the row with the finish reason gives
+// the rest, and the rid's state can be forgotten with it. The concatenation must
+// always be a prefix of the whole text, and be it in the end. Of a first row's
+// decode_ids the first read_offsets[i] belong to the prompt: they are context for
+// decoding and give no text. skip_special_tokens leaves special tokens out.
+// spaces_between_special_tokens, no_stop_trim and decoded_texts do not change the
+// seed stream's text. The seed stream's vocabulary is of words.
+//
 // # Timed part
 //
 // The clock of a trial (monotonic) starts just before batch 0 is encoded, when
@@ -127,19 +151,22 @@
 // decoding each message on receipt with its opaque metadata. A message may hold
 // one row or several. With pace "arrived" batch s+1 is encoded when every row of
 // batch s has been decoded; with "none" as soon as batch s is sent, in another
-// thread. Consumer "raw" reads frames and counts their rows without decoding
+// thread if sending can block. Consumer "raw" reads frames and counts their rows without decoding
 // them, and decodes them when no clock runs. Collect garbage before, and pause
 // collection until the quiet period is over; leave the worker's collector alone.
 //
 // Then, untimed, the fence is sent with pace "arrived" and received the same way,
 // and then the consumers are served until nothing has arrived for QuietMS
 // milliseconds. If the rows of stream and fence are not all there after wait_ms,
-// the trial goes on with the quiet period, and its result is marked stalled.
+// the fence, if it has not been sent, is left out, the trial goes on with the quiet
+// period, and its result is marked stalled.
 //
 // # result
 //
 //	id        the trial's
-//	metrics   milliseconds, null where the trial or the platform lacks one:
+//	metrics   milliseconds, null where the trial or the platform lacks one. The
+//	          driver ends the run if complete_ms is not above 0 and at most its own
+//	          clock around the trial, or another of the first four is above it:
 //	  complete_ms     the clock, start to stop; a number always
 //	  first_ms        start until the first message with a row of batch 0 is decoded
 //	  first_all_ms    start until each consumer with a row in batch 0 has one

@@ -39,6 +39,9 @@ func Verify(dir string, opt VerifyOptions) ([]Check, error) {
 			return nil, fmt.Errorf("results: a tree is given for arm %q, want %q or %q", arm, Reference, Candidate)
 		}
 	}
+	if !hasAny(dir, PlanFile, RawFile, ResultFile) {
+		return nil, fmt.Errorf("results: %s has neither %s nor %s nor %s, want a run folder", dir, PlanFile, RawFile, ResultFile)
+	}
 	v := &verifier{dir: dir, opt: opt}
 	v.files()
 	v.hashes()
@@ -47,6 +50,13 @@ func Verify(dir string, opt VerifyOptions) ([]Check, error) {
 	v.status()
 	v.outside()
 	return v.checks, nil
+}
+
+func hasAny(dir string, names ...string) bool {
+	return slices.ContainsFunc(names, func(name string) bool {
+		_, err := os.Lstat(filepath.Join(dir, name))
+		return err == nil
+	})
 }
 
 // verifier holds what was read, and why what was not could not be.
@@ -169,6 +179,9 @@ func (v *verifier) counts() {
 		fence += t.FenceRows
 	}
 	err := needs(v.planErr, v.rawErr, v.resErr)
+	if err == nil && v.result.Verdict.Status != StatusVerified {
+		return // the plan's numbers do not bind a run that ended early; status says so
+	}
 	v.count("trials", err, len(v.trials), v.plan.Len(), v.plan.Len())
 	v.count("verified_rows", err, v.result.VerifiedRows, rows, v.plan.RowsPerRun)
 	v.count("fence_rows", err, v.result.FenceRows, fence, v.plan.FencePerRun)

@@ -213,8 +213,11 @@ func TestVerifyRefusesFolder(t *testing.T) {
 	wantError(t, err, "want a run folder")
 	_, err = Verify(dir, VerifyOptions{Trees: map[string]string{"third": dir}})
 	wantError(t, err, `"third"`)
+	_, err = Verify(dir, VerifyOptions{})
+	wantError(t, err, "neither plan.json nor raw.jsonl nor result.json, want a run folder")
+	overwrite(t, dir, RawFile, "")
 	if names, _ := failed(t, dir, VerifyOptions{}); len(names) != 12 {
-		t.Errorf("an empty folder fails %d checks, want all 12: %q", len(names), names)
+		t.Errorf("a folder without plan and result fails %d checks, want all 12: %q", len(names), names)
 	}
 }
 

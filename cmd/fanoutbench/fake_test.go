@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -85,6 +86,19 @@ var edits = map[string]func(l line, dir string) error{
 	"clock runs backwards": on(protocol.TypeResult, func(l line) {
 		l["metrics"].(line)["complete_ms"] = -1
 	}),
+	"late first": on(protocol.TypeResult, func(l line) { l["metrics"].(line)["first_ms"] = 1e6 }),
+	"lacks a field": func(l line, dir string) error {
+		on(protocol.TypeReceipt, func(l line) {
+			m := l["messages"].([]any)[0].(line)
+			m["fields"] = slices.DeleteFunc(m["fields"].([]any), func(f any) bool { return f.(line)["name"] == "customized_info" })
+		})(l, dir)
+		return onRows(func(rows []protocol.Row) []protocol.Row {
+			for _, r := range rows {
+				delete(r.Fields, "customized_info")
+			}
+			return rows
+		})(l, dir)
+	},
 	"stalled":    on(protocol.TypeResult, func(l line) { l["stalled"] = "tired" }),
 	"wrong hash": on(protocol.TypeResult, func(l line) { l["rows"].(line)["sha256"] = strings.Repeat("0", 64) }),
 	"row missing": onRows(func(rows []protocol.Row) []protocol.Row {

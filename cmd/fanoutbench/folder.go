@@ -62,20 +62,24 @@ func newReport() *cobra.Command {
 }
 
 func newVerify() *cobra.Command {
-	var tree string
+	var reference, candidate string
 	c := &cobra.Command{
 		Use: "verify DIR", Args: exactly(1, "the folder of a run"),
 		Short: "recompute a run's figures and check every hash within reach",
 		RunE: func(c *cobra.Command, args []string) error {
-			var opt results.VerifyOptions
-			if tree != "" {
-				opt.Trees = map[string]string{results.Reference: tree, results.Candidate: tree}
+			opt := results.VerifyOptions{Trees: map[string]string{}}
+			if reference != "" {
+				opt.Trees[results.Reference] = reference
+			}
+			if candidate != "" {
+				opt.Trees[results.Candidate] = candidate
 			}
 			checks, err := results.Verify(args[0], opt)
 			return errors.Join(printChecks(c.OutOrStdout(), checks), err)
 		},
 	}
-	c.Flags().StringVar(&tree, "tree", "", "checkout whose files the arms' sources are compared with")
+	c.Flags().StringVar(&reference, "reference-tree", "", "folder whose files the reference's sources are compared with; without it they are not")
+	c.Flags().StringVar(&candidate, "candidate-tree", "", "the same for the candidate")
 	return c
 }
 

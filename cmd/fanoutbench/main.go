@@ -27,6 +27,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -85,6 +86,8 @@ func run(ctx context.Context, stdin io.Reader, stdout, stderr io.Writer, args []
 // newRoot is the command tree; without a subcommand it is run.
 func newRoot() *cobra.Command {
 	root := newRun("fanoutbench")
+	root.Args = noCommand
+	root.Version = toolVersion()
 	root.Long = "Compare two ways of fanning decoded batches out to HTTP workers: the same rows,\n" +
 		"over real ZeroMQ IPC, in paired rounds of random order, every row verified."
 	root.SilenceErrors = true
@@ -95,11 +98,23 @@ func newRoot() *cobra.Command {
 	return root
 }
 
+// noCommand is for words behind the program's name that are no subcommand.
+func noCommand(c *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	c.SuggestionsMinimumDistance = 2
+	if near := c.SuggestionsFor(args[0]); len(near) > 0 {
+		return usagef("no command %q, did you mean %s?", args[0], strings.Join(near, " or "))
+	}
+	return usagef("no command %q, see fanoutbench --help; arms are given with --reference and --candidate", args[0])
+}
+
 // exactly is cobra.ExactArgs with this program's exit status.
 func exactly(n int, what string) cobra.PositionalArgs {
-	return func(_ *cobra.Command, args []string) error {
+	return func(c *cobra.Command, args []string) error {
 		if len(args) != n {
-			return usagef("%d arguments %q, want %s", len(args), args, what)
+			return usagef("%s: %d arguments %q, want %s", c.Name(), len(args), args, what)
 		}
 		return nil
 	}

@@ -93,7 +93,7 @@ func (f *runFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 		return usageError{err}
 	}
 	if f.output == "" {
-		f.output = filepath.Join("runs", time.Now().UTC().Format("20060102T150405Z"))
+		f.output = filepath.Join("runs", time.Now().UTC().Format("20060102T150405.000Z"))
 	}
 	if _, err := os.Lstat(f.output); err == nil {
 		return usagef("output %s exists, want a folder to make: a run is never overwritten", f.output)

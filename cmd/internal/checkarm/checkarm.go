@@ -53,6 +53,8 @@ type checker struct {
 	conf Config
 	dir  string
 	n    int
+
+	answered bool // hello, at least once
 }
 
 // Run plays the clauses in order.
@@ -69,18 +71,23 @@ func Run(ctx context.Context, conf Config) iter.Seq[Clause] {
 			play func(context.Context) error
 		}{
 			{"handshake: the receipt answers hello", c.handshake},
+			{"fields: the message has every field of the streams that goes through", c.fields},
 			{"trial: plain and rich streams are delivered, decoded on receipt", c.trials(protocol.ConsumerDecode, protocol.PaceArrived)},
 			{"trial: the same with a raw consumer, sent without waiting", c.trials(protocol.ConsumerRaw, protocol.PaceNone)},
 			{"rows: a single consumer gets everything", c.single},
 			{"version: a hello of another version is answered with error", c.wrongVersion},
 			{"transport: a hello for an unknown transport is answered with error", c.wrongTransport},
 			{"bulk: a work file with another hash is answered with error", c.wrongHash},
-			{"silence: the end of input ends the arm within its time", c.endOfInput},
+			{"end of input: the arm leaves within its time, no socket file left", c.endOfInput},
 			{"stop: stopped, exit status 0, no socket file left", c.stop},
 		} {
-			if !yield(Clause{k.name, k.play(ctx)}) {
+			err := k.play(ctx)
+			if !yield(Clause{k.name, err}) {
 				_ = os.RemoveAll(dir) // nobody listens any more
 				return
+			}
+			if !c.answered {
+				break // the other clauses would say the same
 			}
 		}
 		if err := os.RemoveAll(dir); err != nil {
@@ -113,6 +120,7 @@ func (c *checker) handshake(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	c.answered = true
 	r := s.Receipt
 	switch {
 	case r.Runtime == "":
@@ -123,6 +131,27 @@ func (c *checker) handshake(ctx context.Context) error {
 		err = errors.New("receipt: neither sources nor binary_sha256 say what runs")
 	case r.Router == "":
 		err = errors.New("receipt: router is empty, want how a detokenizer is chosen, or none")
+	}
+	return errors.Join(err, s.Stop(ctx))
+}
+
+// fields wants what the streams set, and what a worker makes, in the receipt.
+func (c *checker) fields(ctx context.Context) error {
+	s, _, err := c.start(ctx, nil)
+	if err != nil {
+		return err
+	}
+	data, err := stream.Seed(seed, stream.Place{Cell: protocol.Cell{Count: 1, Metadata: stream.Rich}}, consumers)
+	if err != nil {
+		return errors.Join(err, s.Stop(ctx))
+	}
+	want, err := oracle.New(data, consumers)
+	if err != nil {
+		return errors.Join(err, s.Stop(ctx))
+	}
+	missing := want.Unjudged(layout(s.Receipt))
+	if len(missing) > 0 {
+		err = fmt.Errorf("receipt: message %s lacks %s", s.Receipt.Messages[0].Name, strings.Join(missing, ", "))
 	}
 	return errors.Join(err, s.Stop(ctx))
 }
@@ -172,8 +201,21 @@ func (c *checker) trial(ctx context.Context, s *arm.Session, dir string, ordinal
 	if err := want.Check(layout(s.Receipt), d.Rows); err != nil {
 		return err
 	}
-	if outerMS := float64(outer.Nanoseconds()) / 1e6; r.Metrics.CompleteMS <= 0 || r.Metrics.CompleteMS > outerMS {
-		return fmt.Errorf("complete_ms is %v, want more than 0 and at most the %v ms that the whole trial took", r.Metrics.CompleteMS, outerMS)
+	return checkMetrics(r.Metrics, float64(outer.Nanoseconds())/1e6)
+}
+
+// checkMetrics: no part takes longer than the whole.
+func checkMetrics(m protocol.Metrics, outerMS float64) error {
+	if m.CompleteMS <= 0 || m.CompleteMS > outerMS {
+		return fmt.Errorf("complete_ms is %v, want more than 0 and at most the %v ms that the whole trial took", m.CompleteMS, outerMS)
+	}
+	for _, part := range []struct {
+		name string
+		ms   *float64
+	}{{"first_ms", m.FirstMS}, {"first_all_ms", m.FirstAllMS}, {"spread_ms", m.SpreadMS}} {
+		if part.ms != nil && (*part.ms < 0 || *part.ms > m.CompleteMS) {
+			return fmt.Errorf("%s is %v, want 0 to complete_ms, %v", part.name, *part.ms, m.CompleteMS)
+		}
 	}
 	return nil
 }
@@ -189,10 +231,9 @@ func work(dir string, ordinal int, cell protocol.Cell, workers int) (protocol.Wo
 
 // layout judges an arm by its own message: every field of it counts.
 func layout(r protocol.Receipt) oracle.Layout {
-	l := oracle.Layout{Endpoints: r.Endpoints, Defaults: map[string]json.RawMessage{}, Shared: map[string]bool{}}
+	l := oracle.Layout{Endpoints: r.Endpoints, Defaults: map[string]json.RawMessage{}}
 	for _, f := range r.Messages[0].Fields {
 		l.Defaults[f.Name] = f.Default
-		l.Shared[f.Name] = true
 	}
 	return l
 }

@@ -195,7 +195,6 @@ func (d *driver) start(ctx context.Context, round int, order []string) error {
 			return &located{err: err, arm: name, slot: results.Slot{Round: round}}
 		}
 	}
-	d.share()
 	return nil
 }
 

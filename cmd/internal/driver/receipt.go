@@ -69,17 +69,3 @@ func (d *driver) readSources() error {
 	}
 	return err
 }
-
-// share finds the fields that both arms' messages have.
-func (d *driver) share() {
-	shared := map[string]bool{}
-	for name := range d.layouts[results.Reference].Defaults {
-		if _, ok := d.layouts[results.Candidate].Defaults[name]; ok {
-			shared[name] = true
-		}
-	}
-	for name, l := range d.layouts {
-		l.Shared = shared
-		d.layouts[name] = l
-	}
-}

@@ -3,6 +3,7 @@ package oracle
 import (
 	"encoding/json"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -74,24 +75,25 @@ func (s *sample) bare() []protocol.Row {
 	return rows
 }
 
-// A field that one arm's message lacks is not compared with what was sent: it
-// must be at its default.
-func TestFieldsOfOneArm(t *testing.T) {
-	rng := rand.New(rand.NewPCG(1, 3))
-	s := samples(t, rng)
-	s.layout.Shared = map[string]bool{}
-	for name := range s.layout.Defaults {
-		s.layout.Shared[name] = name != "prompt_tokens" && name != "only_here"
-	}
-	if err := s.want.Check(s.layout, s.rows); err == nil || !strings.Contains(err.Error(), "field prompt_tokens: wanted null, got 10") {
-		t.Errorf("got %v, want the field refused that the other arm lacks", err)
+// A field that an arm's message lacks is not judged, and is named.
+func TestLackingFields(t *testing.T) {
+	s := samples(t, rand.New(rand.NewPCG(1, 3)))
+	if lacking := s.want.Unjudged(s.layout); lacking != nil {
+		t.Errorf("the whole message lacks %q", lacking)
 	}
 	rows := s.copied()
-	for i := range rows {
-		delete(rows[i].Fields, "prompt_tokens")
+	for _, name := range []string{"prompt_tokens", "output_ids"} {
+		delete(s.layout.Defaults, name)
+		for i := range rows {
+			delete(rows[i].Fields, name)
+		}
 	}
 	if err := s.want.Check(s.layout, rows); err != nil {
-		t.Errorf("got %v, want the field accepted at its default", err)
+		t.Errorf("got %v, want the rest accepted", err)
+	}
+	lacking := s.want.Unjudged(s.layout)
+	if !slices.Contains(lacking, "prompt_tokens") || !slices.Contains(lacking, "output_ids") || len(lacking) != 2 {
+		t.Errorf("lacking %q, want prompt_tokens and output_ids", lacking)
 	}
 }
 

@@ -24,7 +24,6 @@ const (
 type Layout struct {
 	Endpoints []string                   // of the arm that delivered, in index order
 	Defaults  map[string]json.RawMessage // of every field of that arm's message
-	Shared    map[string]bool            // fields that both arms' messages have
 }
 
 // Check returns the first *Difference between the rows delivered and the rows
@@ -185,7 +184,7 @@ func (l Layout) compare(sent *row, a arrival, consumer int) *Difference {
 		if v, ok := a.Fields[name]; ok {
 			got = v
 		}
-		if v, ok := sent.fields[name]; ok && l.Shared[name] {
+		if v, ok := sent.fields[name]; ok {
 			want = v
 		}
 		if !l.sameField(name, want, got, consumer) {

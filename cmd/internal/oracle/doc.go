@@ -5,7 +5,7 @@
 //
 // It checks, for each trial: every row known, on the consumer it was sent to,
 // none missing, none twice; the order of rows at every consumer; every field
-// that both arms' messages have, as JSON values (times of time_stats within
+// that the arm's message has, as JSON values (times of time_stats within
 // 5e-6 s, everything else exact); every other field at its default;
 // http_worker_ipcs, which grouped messages set and single rows leave null, null
 // or the consumer's endpoint; and the text: per rid the concatenation exactly,

@@ -23,14 +23,14 @@ var passed = []string{
 // layout is that of an arm whose message has more fields: some at null, one at
 // another default, one that only it has.
 func layout(consumers int) Layout {
-	l := Layout{Defaults: map[string]json.RawMessage{}, Shared: map[string]bool{}}
+	l := Layout{Defaults: map[string]json.RawMessage{}}
 	for i := range consumers {
 		l.Endpoints = append(l.Endpoints, fmt.Sprintf("ipc:///run/c%d", i))
 	}
 	for _, name := range append([]string{"http_worker_ipcs", "output_strs", "weight_versions", "dp_ranks"}, passed...) {
-		l.Defaults[name], l.Shared[name] = json.RawMessage("null"), true
+		l.Defaults[name] = json.RawMessage("null")
 	}
-	l.Defaults["image_tokens"], l.Shared["image_tokens"] = json.RawMessage("0"), true
+	l.Defaults["image_tokens"] = json.RawMessage("0")
 	l.Defaults["only_here"] = json.RawMessage(`{"a": [1.0, null]}`)
 	return l
 }
