@@ -196,8 +196,10 @@ func TestNewErrors(t *testing.T) {
 	ok := newRig(t, "per-row", setting{})
 	c := Config{Detokenizer: ok.Strategy.(*perRow).detok, Dial: func(string) (Sender, error) { return nil, nil }}
 	_, err := New("spliced", c)
-	if err == nil || !strings.Contains(err.Error(), `"spliced"`) || !strings.Contains(err.Error(), "per-row, reuse, grouped, splice, grouped-splice, floor") {
-		t.Errorf("unknown name: got %v", err)
+	for _, known := range append(List(), Info{Name: `"spliced"`}) {
+		if err == nil || !strings.Contains(err.Error(), known.Name) {
+			t.Errorf("unknown name: got %v, want it to say %s", err, known.Name)
+		}
 	}
 	if _, err := New("splice", Config{Dial: c.Dial}); err == nil {
 		t.Error("no Detokenizer: no error")
