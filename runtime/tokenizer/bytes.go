@@ -21,11 +21,7 @@ func NewBytes(vocab []Token) (*Bytes, error) {
 // The package documentation says what the flags do.
 func (b *Bytes) AppendDecode(dst []byte, ids []int64, skipSpecial, spacesBetween bool) []byte {
 	start := len(dst)
-	for _, id := range ids {
-		if t := b.lookup(id); t != nil && !(t.Special && skipSpecial) {
-			dst = append(dst, t.Bytes...)
-		}
-	}
+	dst = b.AppendBytes(dst, ids, skipSpecial)
 	if utf8.Valid(dst[start:]) {
 		return dst
 	}

@@ -29,6 +29,11 @@
 //
 // Appending to a buffer with enough room allocates nothing.
 //
+// A vocabulary of bytes can also be read without making text of it:
+// [Bytes.AppendBytes] gives a token's own bytes, and [AppendText] makes text of
+// bytes that come in parts, holding back the beginning of a character. Joined,
+// the parts have the text that AppendDecode has for all ids at once.
+//
 // # Errors
 //
 // The constructors refuse an empty vocabulary, a negative id, an id given twice
