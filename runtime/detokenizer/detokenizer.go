@@ -4,10 +4,11 @@ import (
 	"bytes"
 	"fmt"
 	"strings"
-	"unicode/utf8"
 )
 
 // Decoder turns ids into text. It must append valid UTF-8 to dst and return it.
+// The package documentation says which ids' text the offset method takes for
+// independent of each other.
 type Decoder interface {
 	AppendDecode(dst []byte, ids []int64, skipSpecial, spacesBetween bool) []byte
 }
@@ -17,7 +18,7 @@ type Decoder interface {
 type Finish struct {
 	Done         bool
 	MatchedText  string // the stop string that was found
-	MatchedToken bool   // the last id is the stop token
+	MatchedToken bool   // the row's last id is the stop token
 }
 
 // Row is one request's part of a batch.
@@ -53,14 +54,17 @@ type Options struct {
 // Detokenizer holds the state of every request that streams.
 type Detokenizer struct {
 	decoder  Decoder
+	bytes    ByteDecoder // of MethodBytes, else nil
 	capacity int
 	store    store
-	read     []byte // decoded text of the window, scratch
-	surr     []byte // decoded text of its surrounding ids, scratch
-	needle   []byte // a stop string as bytes, scratch
+	read     []byte   // decoded text of the window, or bytes to make text of, scratch
+	surr     []byte   // decoded text of its surrounding ids, or text of read, scratch
+	needle   []byte   // a stop string as bytes, scratch
+	pair     [2]int64 // one id twice, scratch
+	probe    []byte   // its text, scratch
 }
 
-// New makes a Detokenizer without states.
+// New makes a Detokenizer without states that uses the offset method.
 func New(d Decoder, o Options) *Detokenizer {
 	if o.Capacity < 1 {
 		o.Capacity = defaultCapacity
@@ -81,20 +85,31 @@ func (d *Detokenizer) Append(dst []byte, r Row) ([]byte, error) {
 		}
 		return dst, &EvictedError{RID: strings.Clone(r.RID), Capacity: d.capacity}
 	}
-	if e == nil {
+	first := e == nil
+	if first {
 		if r.ReadOffset < 0 || r.ReadOffset > len(r.DecodeIDs) {
 			return dst, fmt.Errorf("detokenizer: rid %q: read offset %d of the first row, expected 0 to %d, its number of ids", r.RID, r.ReadOffset, len(r.DecodeIDs))
 		}
 		e = d.begin(r)
 	}
-	e.ids = append(e.ids, r.DecodeIDs...)
-	fresh := d.decode(e, r)
-	if r.Finish.Done {
+	var fresh []byte
+	if d.bytes != nil {
+		fresh = d.follow(e, r, first)
+	} else {
+		fresh = d.decode(e, r, first)
+	}
+	switch {
+	case r.Finish.Done:
 		dst = d.finish(dst, e, fresh, r)
 		d.store.remove(e)
-		return dst, nil
+	case d.bytes != nil:
+		e.text = append(e.text, fresh...)
+		dst = append(dst, e.text[e.sent:]...)
+		e.sent = len(e.text)
+	default:
+		dst = d.advance(dst, e, fresh, r)
 	}
-	return e.advance(dst, fresh), nil
+	return dst, nil
 }
 
 // begin makes the state of a rid's first row, evicting the oldest if need be. A
@@ -104,21 +119,13 @@ func (d *Detokenizer) begin(r Row) *entry {
 		d.store.evict(d.capacity)
 	}
 	e := d.store.add(r.RID)
-	e.readOffset = r.ReadOffset
 	e.text = append(e.text, r.DecodedText...)
 	return e
 }
 
-// decode returns the text of the window behind its surrounding ids. It is valid
-// until the next call.
-func (d *Detokenizer) decode(e *entry, r Row) []byte {
-	ids := e.ids
-	if r.Finish.Done && r.Finish.MatchedToken && !r.NoStopTrim && len(ids) > 0 {
-		ids = ids[:len(ids)-1]
-	}
-	d.read = d.decoder.AppendDecode(d.read[:0], ids, r.SkipSpecial, r.SpacesBetween)
-	d.surr = d.decoder.AppendDecode(d.surr[:0], e.ids[:e.readOffset], r.SkipSpecial, r.SpacesBetween)
-	return skipRunes(d.read, utf8.RuneCount(d.surr))
+// stops says whether the row's last id is a stop token that is not decoded.
+func (r *Row) stops() bool {
+	return r.Finish.Done && r.Finish.MatchedToken && !r.NoStopTrim && len(r.DecodeIDs) > 0
 }
 
 // finish appends everything of the request that was not sent, without the
@@ -145,26 +152,9 @@ func (d *Detokenizer) finish(dst []byte, e *entry, fresh []byte, r Row) []byte {
 	return append(dst, e.text[sent:end]...)
 }
 
-// advance appends what a row that does not finish may show, and moves the window
-// if its text is whole.
-func (e *entry) advance(dst, fresh []byte) []byte {
-	dst = append(dst, e.text[e.sent:]...) // only a first row's text from before is unsent here
-	e.sent = len(e.text)
-	if len(fresh) == 0 || bytes.HasSuffix(fresh, replacement) {
-		shown := printable(fresh)
-		dst = append(dst, skipRunes(shown, e.pending)...)
-		e.pending = max(e.pending, utf8.RuneCount(shown))
-		return dst
-	}
-	dst = append(dst, skipRunes(fresh, e.pending)...)
-	e.text = append(e.text, fresh...)
-	e.sent, e.pending = len(e.text), 0
-	n := copy(e.ids, e.ids[e.readOffset:])
-	e.ids, e.readOffset = e.ids[:n], n
-	return dst
-}
-
-// Fresh is a Detokenizer of the same decoder and capacity without states.
+// Fresh is a Detokenizer of the same method, decoder and capacity without states.
 func (d *Detokenizer) Fresh() *Detokenizer {
-	return New(d.decoder, Options{Capacity: d.capacity})
+	f := New(d.decoder, Options{Capacity: d.capacity})
+	f.bytes = d.bytes
+	return f
 }

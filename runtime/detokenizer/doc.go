@@ -1,8 +1,15 @@
 // Package detokenizer turns the token ids of streaming rows into the text that
-// each row adds: SGLang's incremental offset method as a pure state machine. It
-// holds no clock, no I/O and no goroutine; one goroutine at a time may use it.
+// each row adds, as a pure state machine: by SGLang's incremental offset method
+// ([New]), or by a buffer of bytes for vocabularies of bytes ([NewMethod] with
+// [MethodBytes]). It holds no clock, no I/O and no goroutine; one goroutine at a
+// time may use it.
 //
-// # The method
+// Both methods give the same text of a request in the end, which is that of all
+// its ids decoded at once, and after each row a prefix of it: no U+FFFD for half
+// a character that a later row completes. They differ in when text comes. The
+// flags of a request (SkipSpecial, SpacesBetween) are the same in all its rows.
+//
+// # The offset method
 //
 // A token's text depends on the tokens before it (a blank, half a character),
 // so a row's ids cannot be decoded alone, and decoding all ids of a request at
@@ -33,12 +40,58 @@
 // before, which counts as committed and is emitted with the first row. Later
 // rows bring only ids, offsets and text of theirs are not read.
 //
+// # The byte buffer
+//
+// With a vocabulary of bytes there is nothing to decode twice. A row's bytes go
+// behind at most three that are held back; all that is whole is emitted; bytes
+// at the end that may begin a character are held. Bytes that are no UTF-8 become
+// U+FFFD at once, one for each maximal part (package tokenizer); those still held
+// when the request finishes, one U+FFFD. The end of the prompt is only looked at
+// for the bytes of half a character: they and what completes them are one
+// character, which is the prompt's and left out, as the offset method counts it.
+// This method waits for no blank, so its text is never behind the offset
+// method's. Its work is proportional to ids and text.
+//
 // # Trimming
 //
 // A stop string cuts the whole text at its first occurrence; with NoStopTrim the
-// stop string stays and what follows it goes. A stop token is the last id, which
-// is not decoded; with NoStopTrim it is. Text that was emitted before cannot be
-// taken back: the scheduler holds rows whose tail may begin a stop string.
+// stop string stays and what follows it goes. A stop token is the last id of the
+// row that finishes, which is not decoded; with NoStopTrim it is. Text that was
+// emitted before cannot be taken back, so it is for the scheduler to withhold a
+// row while its text may begin a stop string. It has to judge the text without
+// an unfinished character at its end: with "x" and half an "é" decoded, and "xé"
+// for a stop string, the "x" would go out.
+//
+// # The work of the offset method
+//
+// SGLang's window does not move while its new ids have no text, or text that
+// ends in U+FFFD, and every row decodes the whole window again: quadratic in
+// such a tail (SGLang's issues 8031 and 34740). Here a window keeps at most 32
+// ids of each kind from one row to the next:
+//
+//   - Ids without text leave it, where they are all there is behind the
+//     surrounding ones, and otherwise when there are more than 32 new ids.
+//   - If there still are more than 32 new ones, the text of all but the last
+//     three is committed and emitted, though the text as a whole ends in
+//     U+FFFD; the three before the cut become the surrounding ones.
+//   - Of more than 32 surrounding ids the last three that have text stay.
+//
+// So a row decodes at most its own ids, 64 of the window and the tests for ids
+// without text, however long the tail. The last rule changes no text, the first
+// none either; the second lets text come earlier than SGLang's, and only in the
+// rows from such a commit to the next regular one.
+//
+// The text in the end is SGLang's as long as two things hold of the Decoder. An
+// id whose text is empty when it stands twice adds nothing to any other text.
+// And what is in front of three ids that have text changes nothing behind them,
+// nor what is behind them anything in front, but in how many characters there
+// are on the cut itself. Both hold of [tokenizer.Bytes], where each of the three
+// has a byte and an unfinished character at most three, and of
+// [tokenizer.WordLevel], where an id has a say only in the blank behind it. They
+// do not hold of a decoder that makes U+FFFD of every byte of a run of byte
+// tokens when the run as a whole is no UTF-8, as the ByteFallback decoder of the
+// tokenizers library does: of a run of more than 32, this method can give
+// characters where SGLang, deciding later, gives U+FFFD.
 //
 // # Where this differs from SGLang
 //
@@ -48,11 +101,9 @@
 //     not), and then sends characters twice.
 //   - Ids that are committed leave the window at once, instead of staying behind
 //     an offset: memory of a state is the window and the text.
-//
-// Two traps of the method are as in SGLang, neither better nor worse: tokens
-// that decode to nothing never move the window, and neither does an endless
-// tail of bytes that complete no character. Each row then decodes the window
-// again, which is quadratic in such a tail's length.
+//   - Long tails without whole text are committed early, as above.
+//   - A row that finishes without ids has no stop token to drop; SGLang would drop
+//     the last id of an earlier row, whose text may be out already.
 //
 // # Eviction
 //
@@ -65,7 +116,8 @@
 //
 // # Errors
 //
-// Append returns an [*EvictedError], or an error that names rid and read offset
+// NewMethod names a method that is not known, and a decoder that is none of
+// bytes. Append returns an [*EvictedError], or an error that names rid and read offset
 // when a first row's offset is not within its ids. A failed row changes no
 // state but the tombstone that its finish removes.
 //
@@ -75,4 +127,13 @@
 // list, so once warm a row allocates nothing. Buffers that grew beyond 64 KiB
 // are left to the collector when their state ends. A Row's slices and strings
 // may point into a receive buffer: Append copies what it keeps.
+//
+// # Designs dropped
+//
+// Moving the offsets on over ids without text, as on others: the next word would
+// lose its blank, as the words before are gone from the window. A look-up of ids
+// without text in the Decoder: one more method for every decoder, for what
+// decoding an id twice over tells. A byte buffer that keeps the ids of held
+// bytes, to take back a stop token that came with an earlier row: schedulers
+// send it with the row that finishes.
 package detokenizer

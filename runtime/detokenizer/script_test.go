@@ -18,7 +18,7 @@ var rewrite = flag.Bool("rewrite", false, "write what the scripts in testdata gi
 // TestScripts runs testdata/*.txt. A line is a command, and the line behind it,
 // marked by =>, what it gave:
 //
-//	vocabulary words|bytes [capacity=N]   starts anew
+//	vocabulary words|bytes [capacity=N] [method=M]   starts anew
 //	token ID QUOTED [special]
 //	row RID ids=1,2 [read=N] [text=QUOTED] [skip] [notrim] [done] [stop=QUOTED] [stoptoken]
 //	=> QUOTED text and the number of states, or the error
@@ -65,6 +65,7 @@ func compareLines(t *testing.T, got, want string) {
 // script is what the commands act on.
 type script struct {
 	kind     string
+	method   Method
 	capacity int
 	vocab    []tokenizer.Token
 	detok    *Detokenizer
@@ -100,11 +101,15 @@ func (s *script) command(line string) (string, error) {
 	}
 	switch f[0] {
 	case "vocabulary":
-		*s = script{kind: f[1]}
-		if len(f) > 2 {
-			s.capacity, err = strconv.Atoi(strings.TrimPrefix(f[2], "capacity="))
+		*s = script{kind: f[1], method: MethodOffset}
+		for _, option := range f[2:] {
+			if m, ok := strings.CutPrefix(option, "method="); ok {
+				s.method = Method(m)
+			} else if s.capacity, err = strconv.Atoi(strings.TrimPrefix(option, "capacity=")); err != nil {
+				return "", err
+			}
 		}
-		return "", err
+		return "", nil
 	case "token":
 		id, err := strconv.ParseInt(f[1], 10, 64)
 		s.vocab = append(s.vocab, tokenizer.Token{ID: id, Bytes: []byte(f[2]), Special: len(f) > 3})
@@ -121,7 +126,9 @@ func (s *script) row(f []string) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		s.detok = New(d, Options{Capacity: s.capacity})
+		if s.detok, err = NewMethod(s.method, d, Options{Capacity: s.capacity}); err != nil {
+			return "", err
+		}
 	}
 	r, err := parseRow(f)
 	if err != nil {

@@ -7,12 +7,20 @@ const maxKept = 64 << 10
 
 // entry is the state of one rid or, once evicted, its tombstone.
 type entry struct {
-	rid        []byte  // the bytes behind the map's key
+	rid []byte // the bytes behind the map's key
+
+	// of the offset method
 	ids        []int64 // the window: surrounding ids, then new ones
 	readOffset int     // where in ids the new ones begin
-	text       []byte  // committed text, needed to find stop strings
-	sent       int     // bytes of text that were emitted
 	pending    int     // characters behind text that were emitted
+
+	// of the byte buffer
+	held       [3]byte // bytes that may begin a character
+	nheld      int
+	promptChar bool // held begins with the prompt's last bytes
+
+	text []byte // committed text, needed to find stop strings
+	sent int    // bytes of text that were emitted
 
 	evicted    bool
 	prev, next *entry // in live or graves, oldest first

@@ -8,6 +8,18 @@ import (
 // replacement is U+FFFD: at the end of a decoded text it may be half a character.
 var replacement = []byte("�")
 
+// countRunes is utf8.RuneCount for text that is UTF-8. That one, inlined, has
+// been seen to allocate a string of longer text (Go 1.26).
+func countRunes(text []byte) int {
+	n := 0
+	for _, c := range text {
+		if utf8.RuneStart(c) {
+			n++
+		}
+	}
+	return n
+}
+
 // skipRunes returns text behind its first n characters, empty if it has fewer.
 func skipRunes(text []byte, n int) []byte {
 	for ; n > 0 && len(text) > 0; n-- {

@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // han is the character class of transformers' _is_chinese_char, whose ranges
@@ -11,11 +12,13 @@ import (
 var han = regexp.MustCompile(`[\x{4E00}-\x{9FFF}\x{3400}-\x{4DBF}\x{20000}-\x{2A6DF}\x{2A700}-\x{2B73F}` +
 	`\x{2B740}-\x{2B81F}\x{2B820}-\x{2CEAF}\x{F900}-\x{FAFF}\x{2F800}-\x{2FA1F}]`)
 
-// twin is the dumb Detokenizer: it keeps every id, decodes everything at every
-// row and cuts.
+// twin is the dumb Detokenizer of either method: it keeps every id, decodes
+// everything at every row and cuts.
 type twin struct {
+	method   Method
 	decoder  Decoder
 	requests map[string]*twinRequest
+	early    map[string]bool // so many ids waited that text may come earlier than this twin gives it
 }
 
 type twinRequest struct {
@@ -23,10 +26,13 @@ type twinRequest struct {
 	ids       []int64
 	prompt    int
 	committed int // characters of the output
+	waiting   int // ids since the last commit
 	sent      int // characters of before and output
 }
 
-func newTwin(d Decoder) *twin { return &twin{d, map[string]*twinRequest{}} }
+func newTwin(m Method, d Decoder) *twin {
+	return &twin{m, d, map[string]*twinRequest{}, map[string]bool{}}
+}
 
 func (w *twin) append(r Row) string {
 	q := w.requests[r.RID]
@@ -36,7 +42,7 @@ func (w *twin) append(r Row) string {
 	}
 	q.ids = append(q.ids, r.DecodeIDs...)
 	ids := q.ids
-	if r.Finish.MatchedToken && !r.NoStopTrim && len(ids) > 0 {
+	if r.Finish.MatchedToken && !r.NoStopTrim && len(r.DecodeIDs) > 0 {
 		ids = ids[:len(ids)-1]
 	}
 	output := w.output(ids, q.prompt, r)
@@ -44,15 +50,42 @@ func (w *twin) append(r Row) string {
 		delete(w.requests, r.RID)
 		return q.emit(trim(append(q.before, output...), r))
 	}
+	if w.method == MethodBytes {
+		if n := len(output); n > 0 && w.unfinished(q.ids, r) {
+			output = output[:n-1]
+		}
+		return q.emit(append(slices.Clone(q.before), output...))
+	}
+	q.waiting += len(r.DecodeIDs)
+	if q.waiting > longest {
+		w.early[r.RID] = true
+	}
 	tail := output[q.committed:]
 	if n := len(tail); n > 0 && tail[n-1] != '�' {
-		q.committed = len(output)
+		q.committed, q.waiting = len(output), 0
 	}
 	shown := append(slices.Clone(q.before), output[:q.committed]...)
 	if q.committed < len(output) {
 		shown = append(shown, printableTwin(tail)...)
 	}
 	return q.emit(shown)
+}
+
+// unfinished says whether the bytes of ids end in half a character: a
+// continuation makes one character of the end.
+func (w *twin) unfinished(ids []int64, r Row) bool {
+	raw := w.decoder.(ByteDecoder).AppendBytes(nil, ids, r.SkipSpecial)
+	for n := 1; n <= 3 && n <= len(raw); n++ {
+		for _, next := range []string{"\x80", "\x90", "\xa0"} {
+			for _, more := range []string{"", "\x80", "\x80\x80"} {
+				c := string(raw[len(raw)-n:]) + next + more
+				if utf8.ValidString(c) && utf8.RuneCountInString(c) == 1 {
+					return true
+				}
+			}
+		}
+	}
+	return false
 }
 
 // output decodes ids at once and leaves out the prompt's characters.
