@@ -76,8 +76,8 @@
 //     U+FFFD; the three before the cut become the surrounding ones.
 //   - Of more than 32 surrounding ids the last three that have text stay.
 //
-// So a row decodes at most its own ids, 64 of the window and the tests for ids
-// without text, however long the tail. The last rule changes no text, the first
+// So a row decodes its own ids and a bounded number of others, however long the
+// tail. The last rule changes no text, the first
 // none either; the second lets text come earlier than SGLang's, and only in the
 // rows from such a commit to the next regular one.
 //

@@ -1,6 +1,6 @@
 package wire
 
-// Message is a batch of rows of either class.
+// Message is a batch of rows of any class.
 type Message interface {
 	Class() string
 	Rows() int

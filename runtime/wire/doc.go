@@ -6,8 +6,8 @@
 // A message is one MessagePack array: the class name, then every field in the
 // order of declaration, without field names; nil stands for Python's None, and
 // trailing defaults are written. [BatchTokenIDOutput] is an array of 54,
-// [BatchStrOutput] one of 49, in SGLang 0.5.21 to 0.5.23. Both are columnar:
-// every field is a list with one entry a row.
+// [BatchStrOutput] one of 49, [BatchEmbeddingOutput] one of 13, in SGLang 0.5.21
+// to 0.5.23. All are columnar: every field is a list with one entry a row.
 //
 //	["BatchStrOutput", ["rid-0", "rid-1"], nil, [nil, {"type": "stop"}], ...]
 //
@@ -30,7 +30,8 @@
 // metadata as a big-endian uint32, the metadata (a MessagePack string that
 // holds the typecode of Python's array module), then the raw little-endian
 // items. Ext types 2 to 5 are tensors, ndarrays and shared memory; they are
-// carried as [Ext]. Text is carried as bytes: UTF-8 is neither checked nor
+// carried as [Ext]. Where SGLang's detokenizer turns tensors into base64 text
+// (routed_experts, indexer_topk), a tensor is an error: that is not built. Text is carried as bytes: UTF-8 is neither checked nor
 // mended.
 //
 // time_stats and customized_info are opaque. On the MessagePack transport they
@@ -53,7 +54,9 @@
 //
 // [View] does the same from the batch's bytes without decoding a value: one
 // pass notes where each entry starts, and a row is the entries' bytes behind
-// new array headers.
+// new array headers. It takes both batches that a detokenizer receives: a
+// BatchTokenIDOutput becomes BatchStrOutputs, a BatchEmbeddingOutput becomes
+// BatchEmbeddingOutputs.
 //
 // # Row values
 //

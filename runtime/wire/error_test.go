@@ -25,7 +25,7 @@ func TestDecodeErrors(t *testing.T) {
 		"no array":       {"\xc0", "wire: frame at byte 0: got null, want array"},
 		"no class":       {"\x90", "wire: frame at byte 0: got an empty array, want a class name and its fields"},
 		"a number":       {"\x91\x01", "wire: frame at byte 1: the first element is no string, want a class name"},
-		"other class":    {"\x91\xabFreezeGCReq", `wire: frame at byte 1: got class "FreezeGCReq", want BatchTokenIDOutput or BatchStrOutput`},
+		"other class":    {"\x91\xabFreezeGCReq", `wire: frame at byte 1: got class "FreezeGCReq", want BatchTokenIDOutput, BatchStrOutput or BatchEmbeddingOutput`},
 		"surplus":        {many, "wire: BatchStrOutput at byte 0: got 50 fields, want at most 48"},
 		"trailing":       {str("rids", "\xc0") + "\xc0", "wire: BatchStrOutput at byte 66: bytes after the end of the message"},
 		"row's kind":     {str("output_strs", "\x94\xa0\xa0\xa0\x90"), "wire: BatchStrOutput.output_strs[3] at byte 25: got array, want null or string"},
@@ -101,12 +101,12 @@ func TestMessageErrors(t *testing.T) {
 		"BatchTokenIDOutput.output_hidden_states[0]: got int, want nil, bool, int64, uint64, float64, Float32, string, []byte, []Value, Map or Ext": encode(with(func(m *BatchTokenIDOutput) {
 			m.OutputHiddenStates = []Value{1}
 		})),
-		"frame: got message <nil>, want a *BatchTokenIDOutput or *BatchStrOutput that is not nil":                      encode(nil),
-		"frame: got message *wire.BatchStrOutput, want a *BatchTokenIDOutput or *BatchStrOutput that is not nil":       encode((*BatchStrOutput)(nil)),
-		"BatchTokenIDOutput: rows[1]: got row 2, want one of the 2 rows":                                               take(two, 0, 2),
-		"BatchTokenIDOutput: rows[0]: got row -1, want one of the 2 rows":                                              take(two, -1),
-		"BatchTokenIDOutput.time_stats: cannot open a PickleWrapper, want MsgpackWrapper or a native value":            take(with(func(m *BatchTokenIDOutput) { m.TimeStats = pickle }), 0),
-		"BatchTokenIDOutput.time_stats: got an opaque string, want a list with an entry a row, or a map of such lists": take(with(func(m *BatchTokenIDOutput) { m.TimeStats = &Opaque{Native: "x"} }), 0),
+		"frame: got message <nil>, want a *BatchTokenIDOutput, *BatchStrOutput or *BatchEmbeddingOutput that is not nil":                encode(nil),
+		"frame: got message *wire.BatchStrOutput, want a *BatchTokenIDOutput, *BatchStrOutput or *BatchEmbeddingOutput that is not nil": encode((*BatchStrOutput)(nil)),
+		"BatchTokenIDOutput: rows[1]: got row 2, want one of the 2 rows":                                                                take(two, 0, 2),
+		"BatchTokenIDOutput: rows[0]: got row -1, want one of the 2 rows":                                                               take(two, -1),
+		"BatchTokenIDOutput.time_stats: cannot open a PickleWrapper, want MsgpackWrapper or a native value":                             take(with(func(m *BatchTokenIDOutput) { m.TimeStats = pickle }), 0),
+		"BatchTokenIDOutput.time_stats: got an opaque string, want a list with an entry a row, or a map of such lists":                  take(with(func(m *BatchTokenIDOutput) { m.TimeStats = &Opaque{Native: "x"} }), 0),
 		"BatchTokenIDOutput.customized_info[\"k\"]: got an opaque bool, want a list with an entry a row, or a map of such lists": take(with(func(m *BatchTokenIDOutput) {
 			m.CustomizedInfo = &Opaque{Native: Map{{"k", true}}}
 		}), 0),

@@ -13,11 +13,10 @@ func seeds(f *testing.F) {
 	}
 	for seed := range uint64(8) {
 		g := newGen(seed)
-		in, out := &BatchTokenIDOutput{}, &BatchStrOutput{}
-		g.message(f, in, g.IntN(4))
-		g.message(f, out, g.IntN(4))
-		f.Add(mustEncode(f, in))
-		f.Add(mustEncode(f, out))
+		for _, m := range []Message{&BatchTokenIDOutput{}, &BatchStrOutput{}, &BatchEmbeddingOutput{}} {
+			g.message(f, m, g.IntN(4))
+			f.Add(mustEncode(f, m))
+		}
 	}
 	for i, field := range tokenClass.fields {
 		for _, raw := range hostile(40) {
@@ -68,6 +67,10 @@ func FuzzView(f *testing.F) {
 		v := &View{}
 		var err error
 		bounded(t, len(frame), "Parse", func() { err = v.Parse(frame) })
+		if m, decodeErr := DecodeEmbedding(frame); decodeErr == nil {
+			viewOfEmbeddings(t, v, m, err)
+			return
+		}
 		m, decodeErr := DecodeTokenID(frame)
 		if decodeErr != nil {
 			if err == nil {
@@ -95,6 +98,54 @@ func FuzzView(f *testing.F) {
 			sameRows(t, v, out)
 		}
 	})
+}
+
+// viewOfEmbeddings: what Take does with all rows at once and with each, Parse and
+// AppendRow do.
+func viewOfEmbeddings(t *testing.T, v *View, m *BatchEmbeddingOutput, err error) {
+	all := make([]int, m.Rows())
+	for i := range all {
+		all[i] = i
+	}
+	if _, takeErr := Take(m, all, nil); (takeErr == nil) != (err == nil) {
+		t.Fatalf("Take: %v, Parse: %v", takeErr, err)
+	}
+	if err != nil {
+		return
+	}
+	drive(v)
+	for i := range min(m.Rows(), 50) {
+		want, err := Take(m, []int{i}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want.HTTPWorkerIPCs = nil
+		got, err := DecodeEmbedding(v.AppendRow(nil, i, nil, nil))
+		if err != nil {
+			t.Fatal(err)
+		}
+		// Widths of codes may differ, and with them wrapped bytes; values not.
+		for _, m := range []*BatchEmbeddingOutput{got, want} {
+			m.TimeStats = rewrapped(t, m.TimeStats)
+		}
+		if a, b := mustEncode(t, got), mustEncode(t, want); !bytes.Equal(a, b) {
+			t.Fatalf("row %d: got\n%q\nwant\n%q", i, a, b)
+		}
+	}
+}
+
+func rewrapped(t *testing.T, o *Opaque) *Opaque {
+	if o == nil {
+		return nil
+	}
+	v, err := o.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if o, err = Wrap(v); err != nil {
+		t.Fatal(err)
+	}
+	return o
 }
 
 // drive calls everything a View has.

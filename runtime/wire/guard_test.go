@@ -183,7 +183,7 @@ func hostile(n int) map[string]string {
 func TestHostileFrames(t *testing.T) {
 	seen := map[string]bool{}
 	v := &View{}
-	for _, c := range []*class{tokenClass, strClass} {
+	for _, c := range allClasses {
 		for i, f := range c.fields {
 			typ := fmt.Sprintf("%T", f.column)
 			if seen[typ] {

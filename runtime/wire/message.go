@@ -36,7 +36,7 @@ func (c *class) encode(w *writer, s reflect.Value) error {
 	return nil
 }
 
-// Decode decodes a frame of either class. The message holds none of the frame's
+// Decode decodes a frame of any class. The message holds none of the frame's
 // memory.
 func Decode(frame []byte) (Message, error) {
 	if err := Check(frame); err != nil {
@@ -51,14 +51,19 @@ func Decode(frame []byte) (Message, error) {
 		return checked[BatchTokenIDOutput](frame)
 	case strClass.name:
 		return checked[BatchStrOutput](frame)
+	case embeddingClass.name:
+		return checked[BatchEmbeddingOutput](frame)
 	}
 	return nil, unknownClass(frame, name)
 }
 
 // unknownClass is the error for a frame whose class name is not known.
-func unknownClass(frame, name []byte) error {
+func unknownClass(frame, name []byte) error { return otherClass(frame, name, allClasses...) }
+
+// otherClass is the error for a frame whose class is none of those that are wanted.
+func otherClass(frame, name []byte, want ...*class) error {
 	const longest = 64 // of a hostile name in an error
-	return &Error{Offset: nameOffset(frame), Err: fmt.Errorf("got class %.*q, want %s or %s", longest, name, tokenClass.name, strClass.name)}
+	return &Error{Offset: nameOffset(frame), Err: fmt.Errorf("got class %.*q, want %s", longest, name, listed(want))}
 }
 
 // nameOffset is where the class name of a frame that has one starts.
@@ -75,6 +80,11 @@ func DecodeTokenID(frame []byte) (*BatchTokenIDOutput, error) {
 // DecodeStr decodes a frame that must hold a BatchStrOutput.
 func DecodeStr(frame []byte) (*BatchStrOutput, error) {
 	return decodeAs[BatchStrOutput](frame)
+}
+
+// DecodeEmbedding decodes a frame that must hold a BatchEmbeddingOutput.
+func DecodeEmbedding(frame []byte) (*BatchEmbeddingOutput, error) {
+	return decodeAs[BatchEmbeddingOutput](frame)
 }
 
 func decodeAs[T any, M interface {

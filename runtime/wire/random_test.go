@@ -89,6 +89,8 @@ func (g *gen) fill(t testing.TB, v reflect.Value) {
 		}
 	case *Value:
 		*p = g.value(3)
+	case *Embedding:
+		*p = g.embedding()
 	default:
 		if v.Kind() != reflect.Slice {
 			t.Fatalf("no random values for type %s: add them", v.Type())
@@ -196,6 +198,49 @@ func (g *gen) value(depth int) Value {
 		list[i] = g.value(depth - 1)
 	}
 	return list
+}
+
+// embedding is of any form.
+func (g *gen) embedding() Embedding {
+	switch g.IntN(5) {
+	case 0:
+		return nil
+	case 1:
+		return g.number()
+	case 2:
+		m := make(Map, g.IntN(20))
+		for i := range m {
+			m[i] = Pair{g.int(), g.number()}
+		}
+		return m
+	case 3:
+		return g.vector()
+	}
+	list := make([]Value, g.IntN(20))
+	for i := range list {
+		if list[i] = g.number(); g.chance(2) {
+			list[i] = g.vector()
+		}
+	}
+	return list
+}
+
+func (g *gen) vector() []Value {
+	list := make([]Value, g.IntN(20))
+	for i := range list {
+		list[i] = g.number()
+	}
+	return list
+}
+
+func (g *gen) number() Value {
+	switch g.IntN(6) {
+	case 0:
+		return g.int()
+	case 1:
+		return Float32(g.float())
+	}
+	return g.float()
 }
 
 func (g *gen) dict(depth int) Map {

@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// op is one step in writing a BatchStrOutput: the constant bytes up to lit, then
+// op is one step in writing what is sent on: the constant bytes up to lit, then
 // a column.
 type op struct {
 	lit  int // end of the constant bytes before it, in View.lit
@@ -31,27 +31,13 @@ var opKinds = map[string]opKind{
 	outOnly:            opText,
 }
 
-// template holds the op of each field of a BatchStrOutput, with its source.
-var template = func() []opKind {
-	kinds := make([]opKind, len(strClass.fields))
-	for i, f := range strClass.fields {
-		kinds[i] = opKinds[f.name]
-		if f.opaque {
-			kinds[i] = opMeta
-		}
-	}
-	return kinds
-}()
-
-var outputHead = appendText(appendHead(nil, 0x90, 0xdc, len(strClass.fields)+1), []byte(strClass.name))
-
 // plan makes the ops of the batch: null columns become constant bytes.
 func (v *View) plan() error {
-	v.lit = append(v.lit, outputHead...)
-	for i, kind := range template {
+	v.lit = append(v.lit, v.by.head...)
+	for i, kind := range v.by.kinds {
 		o := op{kind: kind, list: nullSpan}
 		null := false
-		if src := source[i]; src >= 0 {
+		if src := v.by.source[i]; src >= 0 {
 			o.list, o.meta = v.cols[src], &v.metas[src]
 			null = o.list.n < 0 && (kind != opMeta || o.meta.null)
 			if err := v.textual(i, src); err != nil {
@@ -71,8 +57,8 @@ func (v *View) plan() error {
 // textual makes sure that a column of tensors that would become text is null in
 // every row, as BatchTokenIDOutput.Str does.
 func (v *View) textual(dst, src int) error {
-	want := strClass.fields[dst].column.rowKinds()
-	if s := v.cols[src]; s.n > 0 && tokenClass.fields[src].column.rowKinds() != want {
+	want := v.by.out.fields[dst].column.rowKinds()
+	if s := v.cols[src]; s.n > 0 && v.by.in.fields[src].column.rowKinds() != want {
 		for i := range s.n {
 			if kindOf(v.entry(s, i)[0])&want == 0 {
 				return v.fault(src, i, errTensor)
@@ -82,8 +68,9 @@ func (v *View) textual(dst, src int) error {
 	return nil
 }
 
-// AppendRow appends the frame of a BatchStrOutput of row i alone to dst, with
-// http_worker_ipcs null. text becomes output_strs[i]; finish, if not nil, is
+// AppendRow appends the frame of row i alone to dst, with http_worker_ipcs null: a
+// BatchStrOutput, or a BatchEmbeddingOutput if that is what was parsed. text
+// becomes output_strs[i], and is not used for embeddings; finish, if not nil, is
 // MessagePack that takes the place of the finish reason.
 func (v *View) AppendRow(dst []byte, i int, text []byte, finish []byte) []byte {
 	done := 0
@@ -157,9 +144,9 @@ func (v *View) entrySize(s span, i int) int {
 	return int(v.off[s.base+i+1] - v.off[s.base+i])
 }
 
-// AppendRows appends the frame of one BatchStrOutput of the given rows to dst,
-// with http_worker_ipcs from the batch. texts gives the text of rows[k]; finish,
-// if not nil, gives MessagePack that takes the place of rows[k]'s finish reason,
+// AppendRows appends the frame of one message of the given rows to dst, of
+// AppendRow's class, with http_worker_ipcs from the batch. texts gives the text of
+// rows[k], and may be nil for embeddings; finish, if not nil, gives MessagePack that takes the place of rows[k]'s finish reason,
 // or nil. Both may be called more than once for a k.
 func (v *View) AppendRows(dst []byte, rows []int32, texts func(k int) []byte, finish func(k int) []byte) []byte {
 	done := 0

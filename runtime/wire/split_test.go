@@ -23,10 +23,12 @@ const (
 		spaces_between_special_tokens no_stop_trim prompt_tokens reasoning_tokens completion_tokens cached_tokens ` + tail
 	strFields = `rids http_worker_ipcs finished_reasons output_strs output_ids
 		prompt_tokens completion_tokens reasoning_tokens cached_tokens ` + tail
+	embeddingFields = `rids http_worker_ipcs finished_reasons embeddings prompt_tokens cached_tokens placeholder_tokens_idx
+		placeholder_tokens_val retraction_counts cached_tokens_details time_stats pooled_hidden_states`
 )
 
 func TestFields(t *testing.T) {
-	for class, want := range map[string]string{"BatchTokenIDOutput": tokenFields, "BatchStrOutput": strFields} {
+	for class, want := range map[string]string{"BatchTokenIDOutput": tokenFields, "BatchStrOutput": strFields, "BatchEmbeddingOutput": embeddingFields} {
 		var got []string
 		for _, f := range Fields(class) {
 			got = append(got, f.Name)
@@ -110,6 +112,8 @@ func mark(t *testing.T, v reflect.Value, id int) {
 		*p = Map{{"type", int64(id)}}
 	case *Value:
 		*p = int64(id)
+	case *Embedding:
+		*p = []Value{float64(id)}
 	default:
 		if v.Kind() != reflect.Slice {
 			t.Fatalf("no marks for type %s: add them", v.Type())
@@ -147,9 +151,10 @@ func cutByHand(t *testing.T, f reflect.Value, i int) any {
 
 func TestTakeSplitsEveryField(t *testing.T) {
 	for _, native := range []bool{false, true} {
-		in, out := &BatchTokenIDOutput{}, &BatchStrOutput{}
+		in, out, embedding := &BatchTokenIDOutput{}, &BatchStrOutput{}, &BatchEmbeddingOutput{}
 		marked(t, in, native)
 		marked(t, out, native)
+		marked(t, embedding, native)
 		for i := range 2 {
 			rowIn, err := Take(in, []int{i}, nil)
 			if err != nil {
@@ -161,6 +166,11 @@ func TestTakeSplitsEveryField(t *testing.T) {
 				t.Fatal(err)
 			}
 			everyFieldIsRow(t, out, rowOut, i, nil)
+			rowEmbedding, err := Take(embedding, []int{i}, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			everyFieldIsRow(t, embedding, rowEmbedding, i, nil)
 		}
 	}
 }
@@ -249,12 +259,12 @@ func allFieldsSet(t *testing.T, m Message, null ...string) {
 	}
 }
 
-// Random messages of both classes come back from their bytes as they were.
+// Random messages of every class come back from their bytes as they were.
 func TestRandomRoundTrip(t *testing.T) {
 	for seed := range uint64(300) {
 		g := newGen(seed)
 		g.tensors = true
-		for _, m := range []Message{&BatchTokenIDOutput{}, &BatchStrOutput{}} {
+		for _, m := range []Message{&BatchTokenIDOutput{}, &BatchStrOutput{}, &BatchEmbeddingOutput{}} {
 			g.message(t, m, g.IntN(5))
 			frame := mustEncode(t, m)
 			got, err := Decode(frame)

@@ -85,6 +85,7 @@ var columns = map[reflect.Type]column{
 	reflect.TypeFor[[][][]Opt[float64]](): col[[][]Opt[float64]]{list(list(opt(floatCodec)))},
 	reflect.TypeFor[[]Map]():              col[Map]{mapCodec},
 	reflect.TypeFor[[]Value]():            col[Value]{valueCodec},
+	reflect.TypeFor[[]Embedding]():        col[Embedding]{embeddingCodec},
 	reflect.TypeFor[*Opaque]():            opaqueColumn{},
 }
 
@@ -104,12 +105,15 @@ type class struct {
 }
 
 var (
-	tokenClass = newClass(reflect.TypeFor[BatchTokenIDOutput]())
-	strClass   = newClass(reflect.TypeFor[BatchStrOutput]())
-	classes    = map[string]*class{tokenClass.name: tokenClass, strClass.name: strClass}
-	byType     = map[reflect.Type]*class{
-		reflect.TypeFor[*BatchTokenIDOutput](): tokenClass,
-		reflect.TypeFor[*BatchStrOutput]():     strClass,
+	tokenClass     = newClass(reflect.TypeFor[BatchTokenIDOutput]())
+	strClass       = newClass(reflect.TypeFor[BatchStrOutput]())
+	embeddingClass = newClass(reflect.TypeFor[BatchEmbeddingOutput]())
+	allClasses     = []*class{tokenClass, strClass, embeddingClass}
+	classes        = map[string]*class{tokenClass.name: tokenClass, strClass.name: strClass, embeddingClass.name: embeddingClass}
+	byType         = map[reflect.Type]*class{
+		reflect.TypeFor[*BatchTokenIDOutput]():   tokenClass,
+		reflect.TypeFor[*BatchStrOutput]():       strClass,
+		reflect.TypeFor[*BatchEmbeddingOutput](): embeddingClass,
 	}
 )
 
@@ -139,7 +143,7 @@ func layout(m Message) (*class, reflect.Value, error) {
 	if c := byType[reflect.TypeOf(m)]; c != nil && !v.IsNil() {
 		return c, v.Elem(), nil
 	}
-	return nil, v, &Error{Offset: -1, Err: fmt.Errorf("got message %T, want a *BatchTokenIDOutput or *BatchStrOutput that is not nil", m)}
+	return nil, v, &Error{Offset: -1, Err: fmt.Errorf("got message %T, want a *BatchTokenIDOutput, *BatchStrOutput or *BatchEmbeddingOutput that is not nil", m)}
 }
 
 // Fields lists a class's fields in wire order, nil for a class it does not know.

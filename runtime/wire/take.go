@@ -72,27 +72,6 @@ func openWith(open Opener, name string, o *Opaque) (Value, error) {
 	return open(name, o)
 }
 
-// outOnly names the fields of a BatchStrOutput that no batch field gives: the
-// text is what a detokenizer adds.
-const outOnly = "output_strs"
-
-// source says, for each field of a BatchStrOutput, which field of a
-// BatchTokenIDOutput it comes from; -1 for output_strs.
-var source = func() []int {
-	src := make([]int, len(strClass.fields))
-	for i, f := range strClass.fields {
-		from, ok := tokenClass.byName[f.name]
-		switch {
-		case f.name == outOnly:
-			from = -1
-		case !ok:
-			panic("wire: no field of BatchTokenIDOutput gives BatchStrOutput." + f.name)
-		}
-		src[i] = from
-	}
-	return src
-}()
-
 // Str is the batch with texts in place of token ids: every field that both
 // classes have is shared with m. Tensors (routed_experts, indexer_topk) would
 // have to become base64 text, which is not built: one that is not null is an
@@ -107,10 +86,11 @@ func (m *BatchTokenIDOutput) Str(texts []string) (*BatchStrOutput, error) {
 	}
 	from, to := reflect.ValueOf(m).Elem(), reflect.ValueOf(out).Elem()
 	for i := range strClass.fields {
-		if source[i] < 0 {
+		at := textPassage.source[i]
+		if at < 0 {
 			continue
 		}
-		src, dst := &tokenClass.fields[source[i]], &strClass.fields[i]
+		src, dst := &tokenClass.fields[at], &strClass.fields[i]
 		if err := share(to.Field(dst.index), from.Field(src.index)); err != nil {
 			return nil, named(err, strClass.name, dst.name)
 		}

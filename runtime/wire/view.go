@@ -7,16 +7,18 @@ import (
 	"math"
 )
 
-// View reads a BatchTokenIDOutput's frame where it lies: it knows where every
-// entry of every column starts, and makes BatchStrOutputs out of the entries'
-// bytes. It keeps its buffers from one Parse to the next, and the frame itself,
+// View reads a batch's frame where it lies: it knows where every entry of every
+// column starts, and makes what is sent on out of the entries' bytes:
+// BatchStrOutputs of a BatchTokenIDOutput, BatchEmbeddingOutputs of a
+// BatchEmbeddingOutput. It keeps its buffers from one Parse to the next, and the frame itself,
 // which must not change until then. A View is for one goroutine. Rows given to
 // its methods must lie in [0, Rows()), like indices of a slice.
 type View struct {
+	by    *passage
 	frame []byte
 	rows  int
 	off   []uint32 // where entries start, column after column, each with its end
-	cols  []span   // by the field's place in BatchTokenIDOutput
+	cols  []span   // by the field's place in its class
 	metas []meta   // likewise; only those of opaque fields are used
 	keys  []key    // of every opaque map, map after map
 	ops   []op
@@ -47,15 +49,28 @@ type meta struct {
 // Rows is the number of rows.
 func (v *View) Rows() int { return v.rows }
 
+// Class is the class of the frame, "" when Parse has failed.
+func (v *View) Class() string {
+	if v.by == nil {
+		return ""
+	}
+	return v.by.in.name
+}
+
 func (v *View) entry(s span, i int) []byte {
 	return v.frame[v.off[s.base+i]:v.off[s.base+i+1]]
 }
 
-// Places of the fields that the methods below read.
+// Places of the fields that every batch begins with.
+const (
+	atRIDs = iota
+	atIPCs
+	atFinish
+)
+
+// Places of the fields that are for the detokenizer. Other batches than a
+// BatchTokenIDOutput do not have them.
 var (
-	atRIDs          = tokenClass.byName["rids"]
-	atIPCs          = tokenClass.byName["http_worker_ipcs"]
-	atFinish        = tokenClass.byName["finished_reasons"]
 	atDecodedTexts  = tokenClass.byName["decoded_texts"]
 	atDecodeIDs     = tokenClass.byName["decode_ids"]
 	atReadOffsets   = tokenClass.byName["read_offsets"]
@@ -77,8 +92,12 @@ func (v *View) value(field, i int) []byte {
 	return nil
 }
 
-// required is value, and an error for null.
+// required is value of a field that is for the detokenizer, and an error for
+// null and for batches without the field.
 func (v *View) required(field, i int) ([]byte, error) {
+	if v.by.in != tokenClass {
+		return nil, &Error{Class: v.by.in.name, Offset: -1, Err: fmt.Errorf("the class has no field %s", tokenClass.fields[field].name)}
+	}
 	b := v.value(field, i)
 	if b == nil {
 		return nil, v.fault(field, i, fmt.Errorf("got null, want %v", tokenClass.fields[field].column.rowKinds()&^kindNil))
@@ -88,7 +107,7 @@ func (v *View) required(field, i int) ([]byte, error) {
 
 // fault is an error about row i of a field.
 func (v *View) fault(field, i int, cause error) error {
-	e := &Error{Class: tokenClass.name, Field: tokenClass.fields[field].name + index(i), Offset: -1, Err: cause}
+	e := &Error{Class: v.by.in.name, Field: v.by.in.fields[field].name + index(i), Offset: -1, Err: cause}
 	if s := v.cols[field]; i < s.n {
 		e.Offset = int(v.off[s.base+i])
 	}
@@ -127,9 +146,14 @@ func (v *View) text(field, i int) []byte {
 // IPC is row i's http_worker_ipc, nil when it is null. It points into the frame.
 func (v *View) IPC(i int) []byte { return v.text(atIPCs, i) }
 
-// DecodedText is row i of decoded_texts, nil when it is null. It points into the
-// frame.
-func (v *View) DecodedText(i int) []byte { return v.text(atDecodedTexts, i) }
+// DecodedText is row i of decoded_texts, nil when it is null or the class has no
+// such field. It points into the frame.
+func (v *View) DecodedText(i int) []byte {
+	if v.by.in != tokenClass {
+		return nil
+	}
+	return v.text(atDecodedTexts, i)
+}
 
 // DecodeIDs appends row i of decode_ids to dst.
 func (v *View) DecodeIDs(dst []int64, i int) ([]int64, error) {

@@ -8,7 +8,8 @@ import (
 
 const codeNil = 0xc0
 
-// Parse notes where every entry of a BatchTokenIDOutput lies: one pass, with the
+// Parse notes where every entry of a BatchTokenIDOutput or BatchEmbeddingOutput
+// lies: one pass, with the
 // limits of Check, and of each entry no more than its kind is looked at. It
 // fails where Take would for every row: on a pickled column, an opaque column
 // that is no list or map of lists, and a tensor that would have to become text.
@@ -31,32 +32,36 @@ func (v *View) reset() {
 		v.cols[i] = nullSpan
 		v.metas[i] = meta{null: true}
 	}
-	v.frame, v.rids, v.rows = nil, "", 0
+	v.by, v.frame, v.rids, v.rows = nil, nil, "", 0
 	v.off, v.keys, v.ops, v.lit = v.off[:0], v.keys[:0], v.ops[:0], v.lit[:0]
 }
 
 func (v *View) parse(frame []byte) error {
 	if uint64(len(frame)) > math.MaxUint32 {
-		return &Error{Class: tokenClass.name, Offset: -1, Err: fmt.Errorf("got a frame of %d bytes, want at most %d", len(frame), uint32(math.MaxUint32))}
+		return &Error{Offset: -1, Err: fmt.Errorf("got a frame of %d bytes, want at most %d", len(frame), uint32(math.MaxUint32))}
 	}
-	n, o, err := tokenClass.header(frame)
+	by, err := passageOf(frame)
 	if err != nil {
 		return err
 	}
-	v.frame = frame
+	n, o, err := by.in.header(frame)
+	if err != nil {
+		return err
+	}
+	v.by, v.frame = by, frame
 	for i := range n {
-		f := &tokenClass.fields[i]
+		f := &by.in.fields[i]
 		if f.opaque {
 			o, err = v.opaque(i, o)
 		} else {
 			v.cols[i], o, err = v.list(frame, o, MaxDepth-1, f.column.rowKinds())
 		}
 		if err != nil {
-			return named(located(err, o), tokenClass.name, f.name)
+			return named(located(err, o), by.in.name, f.name)
 		}
 	}
 	if o != len(frame) {
-		return &Error{Class: tokenClass.name, Offset: o, Err: errTrailing}
+		return &Error{Class: by.in.name, Offset: o, Err: errTrailing}
 	}
 	v.rows = max(0, v.cols[atRIDs].n)
 	return v.plan()
