@@ -128,8 +128,31 @@ func (w *world) stream() (frames [][]byte) {
 			begun[rid] = true
 		}
 		frames = append(frames, encode(w.t, m))
+		if w.IntN(3) == 0 {
+			frames = append(frames, encode(w.t, w.embeddings(w.IntN(9))))
+		}
 	}
 	return frames
+}
+
+// embeddings is a batch of n rows of every form.
+func (w *world) embeddings(n int) *wire.BatchEmbeddingOutput {
+	m := &wire.BatchEmbeddingOutput{}
+	w.fill(m, n)
+	m.RIDs = make([]string, n)
+	m.HTTPWorkerIPCs = make([]wire.Opt[string], n)
+	m.FinishedReasons = make([]wire.Map, n)
+	m.PooledHiddenStates = make([]wire.Opt[wire.Ext], n)
+	for i := range n {
+		m.RIDs[i] = fmt.Sprint("embedding-", w.IntN(1000))
+		if !w.faults || w.IntN(12) > 0 {
+			m.HTTPWorkerIPCs[i] = wire.Some(worker(w.IntN(w.consumers)))
+		}
+		m.FinishedReasons[i] = w.finish()
+		m.PooledHiddenStates[i] = wire.Some(wire.Ext{Type: 2, Data: []byte{1, byte(i)}}) // a tensor, which is passed on
+	}
+	m.TimeStats = w.column(n)
+	return m
 }
 
 func (w *world) batch(rids []string, left map[string]int, begun map[string]bool) *wire.BatchTokenIDOutput {
@@ -201,22 +224,23 @@ func (w *world) spoil(m *wire.BatchTokenIDOutput, i int) {
 // opaque gives the batch no metadata, native metadata, or wrapped, whole or
 // short; a map or a list.
 func (w *world) opaque(m *wire.BatchTokenIDOutput, n int) {
-	column := func() *wire.Opaque {
-		if w.IntN(4) == 0 {
-			return nil
-		}
-		rows := n
-		if w.IntN(4) == 0 {
-			rows = w.IntN(n + 1)
-		}
-		customized, stats := metadata(rows)
-		v := []wire.Value{customized, stats}[w.IntN(2)]
-		if w.IntN(3) == 0 {
-			return &wire.Opaque{Native: v}
-		}
-		return wrap(w.t, v)
+	m.CustomizedInfo, m.TimeStats = w.column(n), w.column(n)
+}
+
+func (w *world) column(n int) *wire.Opaque {
+	if w.IntN(4) == 0 {
+		return nil
 	}
-	m.CustomizedInfo, m.TimeStats = column(), column()
+	rows := n
+	if w.IntN(4) == 0 {
+		rows = w.IntN(n + 1)
+	}
+	customized, stats := metadata(rows)
+	v := []wire.Value{customized, stats}[w.IntN(2)]
+	if w.IntN(3) == 0 {
+		return &wire.Opaque{Native: v}
+	}
+	return wrap(w.t, v)
 }
 
 // fill gives every field a column of random values, null or short at times.
@@ -255,6 +279,11 @@ func (w *world) value(v reflect.Value) {
 		if w.IntN(3) > 0 {
 			*p = wire.Map{{Key: "device", Value: w.Int64N(99)}, {Key: "kind", Value: "λ"}}
 		}
+	case *wire.Embedding:
+		*p = []wire.Value{
+			nil, 0.25, []wire.Value{0.5, -1.5, int64(2)}, []wire.Value{[]wire.Value{0.5}, []wire.Value{}},
+			wire.Map{{Key: int64(70000), Value: 0.5}, {Key: int64(3), Value: 1.0}},
+		}[w.IntN(5)]
 	case *wire.Value:
 		*p = []wire.Value{nil, int64(7), 0.25, "text", []wire.Value{1.5, nil}}[w.IntN(5)]
 	default:

@@ -13,6 +13,7 @@ import (
 type cutter struct {
 	detok *detokenizer.Detokenizer
 	view  wire.View
+	plain bool // the batch holds nothing to detokenize
 	ids   []int64
 	text  []byte
 	frame []byte
@@ -22,8 +23,12 @@ func (c *cutter) parse(frame []byte) error {
 	if err := c.view.Parse(frame); err != nil {
 		return fmt.Errorf("fanout: received frame: %w", err)
 	}
+	c.plain = c.view.Class() == embeddings
 	return nil
 }
+
+// embeddings is the class of batches whose rows go on as they came.
+const embeddings = "BatchEmbeddingOutput"
 
 // cut detokenizes row i and makes its message. Both results are valid until the
 // next call.
@@ -42,9 +47,12 @@ func (c *cutter) cut(i int) (ipc, frame []byte, err error) {
 // at is row i for the post.
 func (c *cutter) at(i int) rows { return rows{first: i, rid: c.view.RID(i), n: 1} }
 
-// detokenize appends row i's text to dst. finish, if not nil, replaces the row's
-// finish reason.
+// detokenize appends row i's text, if it has any, to dst. finish, if not nil,
+// replaces the row's finish reason.
 func (c *cutter) detokenize(dst []byte, i int) (text, finish []byte, err error) {
+	if c.plain {
+		return dst, nil, nil
+	}
 	r, err := c.row(i)
 	if err != nil {
 		return dst, nil, err

@@ -15,9 +15,19 @@
 // is the default of SGLang 0.5.23. A strategy is one file and one line in the
 // registry; the property, counter and benchmark suites run over the registry.
 //
+// # Embeddings
+//
+// A BatchEmbeddingOutput is the other batch that a detokenizer receives. Its rows
+// go to their consumers as BatchEmbeddingOutputs, cut and sent by the same
+// strategy, and the detokenizer sees none of them, not even their rids. Of its
+// columns time_stats alone is opaque. Tensors (pooled_hidden_states) go through as
+// they are. Those of a BatchTokenIDOutput (routed_experts, indexer_topk) would
+// have to become base64 text: such a batch fails with an error that names the
+// field.
+//
 // # One batch
 //
-// Every row is detokenized, also one that cannot be sent, so that the state of
+// Every row of token ids is detokenized, also one that cannot be sent, so that the state of
 // its rid goes on and ends. Rows go to their consumers in row order. Where
 // consumers are visited one by one (the grouped strategies, and the flushes at
 // the end of a batch), it is in the order in which the batch first names them.
@@ -52,8 +62,9 @@
 //   - *[RowError]: one row has no consumer (null), or its columns cannot be
 //     detokenized (a null, a read offset beyond the ids). The others go on. When
 //     rows can be decoded but not cut, one RowError counts all rows left.
-//   - anything else: the frame as a whole is no BatchTokenIDOutput. Nothing was
-//     detokenized or sent. A frame of another class (FreezeGCReq) is named.
+//   - anything else: the frame as a whole is no BatchTokenIDOutput and no
+//     BatchEmbeddingOutput. Nothing was detokenized or sent. A frame of another
+//     class (FreezeGCReq) is named.
 //
 // FailedRows counts the rows of the first two kinds. A row whose detokenizer
 // state was evicted is no error: it is sent with an empty text and the finish

@@ -40,9 +40,9 @@ type Config struct {
 
 // Strategy is one way to cut batches and send the parts.
 type Strategy interface {
-	// Batch detokenizes one received frame, which must hold a
-	// BatchTokenIDOutput, and sends its rows. What it returns has been flushed
-	// or is in the error.
+	// Batch sends the rows of one received frame: of a BatchTokenIDOutput, which
+	// it detokenizes, or of a BatchEmbeddingOutput. What it returns has been
+	// flushed or is in the error.
 	Batch(frame []byte) error
 }
 

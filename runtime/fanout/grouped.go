@@ -37,7 +37,7 @@ func (s *grouped) sendGroup(b *typed, c *consumer) (err error) {
 	if s.frame, err = b.encode(s.frame[:0], s.rows, s.decodeAnew, false); err != nil {
 		return err
 	}
-	s.post.send(c, c.group(b.RIDs[c.rows[0]]), s.frame)
+	s.post.send(c, c.group(b.rids[c.rows[0]]), s.frame)
 	s.post.flush(c)
 	return nil
 }
@@ -49,7 +49,7 @@ func (c *consumer) group(rid string) rows {
 
 // abandon counts the rows of the consumers from the k-th on as failed.
 func (s *grouped) abandon(b *typed, k int, err error) {
-	left := s.post.visited[k].group(b.RIDs[s.post.visited[k].rows[0]])
+	left := s.post.visited[k].group(b.rids[s.post.visited[k].rows[0]])
 	for _, c := range s.post.visited[k+1:] {
 		left.n += len(c.rows)
 	}

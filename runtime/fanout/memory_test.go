@@ -64,6 +64,7 @@ type rig struct {
 
 // setting is what a rig's Config gets.
 type setting struct {
+	detok    *detokenizer.Detokenizer // nil: one of the fixture's vocabulary
 	capacity int
 	open     func(*wire.Opaque) (wire.Value, error)
 }
@@ -71,9 +72,12 @@ type setting struct {
 func newRig(t testing.TB, name string, s setting) *rig {
 	t.Helper()
 	r := &rig{name: name, to: map[string]*memory{}, failing: map[string]error{}}
+	if s.detok == nil {
+		s.detok = detokenizer.New(fixtureDecoder(t), detokenizer.Options{Capacity: s.capacity})
+	}
 	var err error
 	r.Strategy, err = New(name, Config{
-		Detokenizer: detokenizer.New(fixtureDecoder(t), detokenizer.Options{Capacity: s.capacity}),
+		Detokenizer: s.detok,
 		Counters:    &r.counters,
 		Open:        s.open,
 		Dial: func(ipc string) (Sender, error) {
@@ -136,13 +140,14 @@ func (r *rig) delivered(t testing.TB, ipc string) []map[string]wire.Value {
 		return nil
 	}
 	for k, frame := range r.to[ipc].frames {
-		m, err := wire.DecodeStr(frame)
+		m, err := wire.Decode(frame)
 		if err != nil {
 			t.Fatalf("%s: message %d to %s: %v", r.name, k, ipc, err)
 		}
-		r.checkIPCs(t, m, ipc)
+		ipcs, columns := open(t, m)
+		r.checkIPCs(t, m.Rows(), ipcs, ipc)
 		opened := map[string]wire.Value{}
-		for name, o := range map[string]*wire.Opaque{"customized_info": m.CustomizedInfo, "time_stats": m.TimeStats} {
+		for name, o := range columns {
 			if opened[name], err = o.Open(); err != nil {
 				t.Fatalf("%s: message %d to %s: %s: %v", r.name, k, ipc, name, err)
 			}
@@ -153,23 +158,37 @@ func (r *rig) delivered(t testing.TB, ipc string) []map[string]wire.Value {
 				t.Fatalf("%s: message %d to %s, row %d: %v", r.name, k, ipc, i, err)
 			}
 			delete(row, "http_worker_ipcs")
+			row["class"] = m.Class()
 			out = append(out, row)
 		}
 	}
 	return out
 }
 
-func (r *rig) checkIPCs(t testing.TB, m *wire.BatchStrOutput, ipc string) {
+// open gives what the two classes that go to consumers have in common.
+func open(t testing.TB, m wire.Message) (ipcs []wire.Opt[string], columns map[string]*wire.Opaque) {
+	t.Helper()
+	switch m := m.(type) {
+	case *wire.BatchStrOutput:
+		return m.HTTPWorkerIPCs, map[string]*wire.Opaque{"customized_info": m.CustomizedInfo, "time_stats": m.TimeStats}
+	case *wire.BatchEmbeddingOutput:
+		return m.HTTPWorkerIPCs, map[string]*wire.Opaque{"time_stats": m.TimeStats}
+	}
+	t.Fatalf("a consumer got a %s", m.Class())
+	return nil, nil
+}
+
+func (r *rig) checkIPCs(t testing.TB, rows int, ipcs []wire.Opt[string], ipc string) {
 	t.Helper()
 	if !isGrouped(r.name) {
-		if m.HTTPWorkerIPCs != nil || m.Rows() != 1 {
-			t.Fatalf("%s: %d rows with http_worker_ipcs %v, want one with null", r.name, m.Rows(), m.HTTPWorkerIPCs)
+		if ipcs != nil || rows != 1 {
+			t.Fatalf("%s: %d rows with http_worker_ipcs %v, want one with null", r.name, rows, ipcs)
 		}
 		return
 	}
-	for i := range m.Rows() {
-		if i >= len(m.HTTPWorkerIPCs) || m.HTTPWorkerIPCs[i] != wire.Some(ipc) {
-			t.Fatalf("%s: http_worker_ipcs %v of a message to %s", r.name, m.HTTPWorkerIPCs, ipc)
+	for i := range rows {
+		if i >= len(ipcs) || ipcs[i] != wire.Some(ipc) {
+			t.Fatalf("%s: http_worker_ipcs %v of a message to %s", r.name, ipcs, ipc)
 		}
 	}
 }

@@ -16,7 +16,7 @@ import (
 // through every strategy and compares with the dumb one: the same rows as
 // values, in the same order, to the same consumers; the same rows failed.
 func TestStrategiesAgree(t *testing.T) {
-	rows, failed, aborted := 0, int64(0), 0
+	rows, failed, aborted, vectors := 0, int64(0), 0, 0
 	for seed := range uint64(120) {
 		rng := rand.New(rand.NewPCG(seed, 11))
 		w := &world{Rand: rng, t: t, consumers: 1 + rng.IntN(5), faults: rng.IntN(3) == 0}
@@ -39,6 +39,9 @@ func TestStrategiesAgree(t *testing.T) {
 		for ipc := range dumb.to {
 			for _, row := range dumb.delivered(t, ipc) {
 				rows++
+				if row["class"] == embeddings {
+					vectors++
+				}
 				if f, ok := row["finished_reasons"].(wire.Map); ok && strings.Contains(fmt.Sprint(f), "evicted") {
 					aborted++
 				}
@@ -46,8 +49,8 @@ func TestStrategiesAgree(t *testing.T) {
 		}
 		failed += dumb.counters.FailedRows
 	}
-	if rows == 0 || failed == 0 || aborted == 0 {
-		t.Errorf("%d rows, %d failed, %d aborted: the streams do not cover what they should", rows, failed, aborted)
+	if rows == 0 || failed == 0 || aborted == 0 || vectors == 0 {
+		t.Errorf("%d rows, %d failed, %d aborted, %d of embeddings: the streams do not cover what they should", rows, failed, aborted, vectors)
 	}
 }
 
@@ -132,7 +135,7 @@ func TestGroupedIPCs(t *testing.T) {
 	if m.Rows() != 78 || len(m.HTTPWorkerIPCs) != 78 {
 		t.Fatalf("%d rows, %d names", m.Rows(), len(m.HTTPWorkerIPCs))
 	}
-	(&rig{name: "grouped"}).checkIPCs(t, m, "ipc:///run/fanout-golden1/http-0")
+	(&rig{name: "grouped"}).checkIPCs(t, m.Rows(), m.HTTPWorkerIPCs, "ipc:///run/fanout-golden1/http-0")
 }
 
 // TestOrder has the sends and flushes of a batch of six rows for two consumers.
@@ -163,18 +166,20 @@ func TestOrder(t *testing.T) {
 	})
 }
 
-// TestOtherFrames: what is no BatchTokenIDOutput is named, and nothing is sent.
+// TestOtherFrames: what is no batch for a detokenizer is named, and nothing is
+// sent.
 func TestOtherFrames(t *testing.T) {
 	freeze := append([]byte{0x93, 0xab}, "FreezeGCReq\xc0\xc0"...)
 	for name, c := range map[string]struct {
 		frame []byte
 		want  string
 	}{
-		"another class": {freeze, "FreezeGCReq"},
-		"its own kind":  {sglangFrame(t, "out-plain-1-step0-worker0-0.bin"), "BatchStrOutput"},
-		"cut short":     {encode(t, rich(t, 0, 4))[:200], "wire: "},
-		"empty":         {nil, "wire: "},
-		"a pickle":      {sglangFrame(t, "in-rich-2-step0.bin"), "PickleWrapper"},
+		"another class":           {freeze, "FreezeGCReq"},
+		"an embedding, cut short": {sglangFrame(t, "embedding-output.bin")[:200], "BatchEmbeddingOutput"},
+		"its own kind":            {sglangFrame(t, "out-plain-1-step0-worker0-0.bin"), "BatchStrOutput"},
+		"cut short":               {encode(t, rich(t, 0, 4))[:200], "wire: "},
+		"empty":                   {nil, "wire: "},
+		"a pickle":                {sglangFrame(t, "in-rich-2-step0.bin"), "PickleWrapper"},
 	} {
 		each(t, func(t *testing.T, info Info) {
 			r := newRig(t, info.Name, setting{})
@@ -270,6 +275,7 @@ func FuzzSpliceAgainstPerRow(f *testing.F) {
 	f.Add(encode(f, native(0, 2)))
 	f.Add(sglangFrame(f, "in-plain-2-step2.bin"))
 	f.Add(sglangFrame(f, "full-token-id-output.bin"))
+	f.Add(sglangFrame(f, "embedding-output.bin"))
 	f.Fuzz(func(t *testing.T, frame []byte) {
 		dumb, r := newRig(t, "per-row", setting{}), newRig(t, "splice", setting{})
 		before := bytes.Clone(frame)

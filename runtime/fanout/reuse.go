@@ -14,7 +14,7 @@ func (s *reuse) Batch(frame []byte) error {
 		return err
 	}
 	n := len(b.to)
-	if n < 2 || !wrapped(b.CustomizedInfo) && !wrapped(b.TimeStats) {
+	if n < 2 || !b.wrapped() {
 		s.sendRows(b, 0, n, s.decodeAnew) // nothing to reuse
 		return s.post.end()
 	}
@@ -23,8 +23,6 @@ func (s *reuse) Batch(frame []byte) error {
 	}
 	return s.post.end()
 }
-
-func wrapped(o *wire.Opaque) bool { return o != nil && o.Wrapper != "" }
 
 // decodeOnce is an opener that opens each column at its first call and gives
 // the same value at the others. Take does not change it.

@@ -10,40 +10,65 @@ import (
 
 // typed is a received batch as Go values, detokenized.
 type typed struct {
-	*wire.BatchStrOutput
-	to []*consumer // of each row; nil for a row that is not sent
+	content
+	rids []string
+	to   []*consumer // of each row; nil for a row that is not sent
 }
 
-// receive decodes and detokenizes a frame. Rows that cannot be sent are
-// reported to the post; an error means that the frame is unusable.
+// content is what the rows of a batch hold.
+type content interface {
+	// encode makes the frame of some rows.
+	encode(dst []byte, rows []int, open wire.Opener, single bool) ([]byte, error)
+	// wrapped says whether any column has to be opened for that.
+	wrapped() bool
+}
+
+// receive decodes a frame, and detokenizes it if it holds token ids. Rows that
+// cannot be sent are reported to the post; an error means that the frame is
+// unusable.
 func (l *line) receive(frame []byte) (*typed, error) {
-	m, err := wire.DecodeTokenID(frame)
+	m, err := wire.Decode(frame)
 	if err != nil {
 		return nil, fmt.Errorf("fanout: received frame: %w", err)
 	}
+	switch m := m.(type) {
+	case *wire.BatchTokenIDOutput:
+		return l.receiveTokens(m)
+	case *wire.BatchEmbeddingOutput:
+		return l.receiveEmbeddings(m), nil
+	}
+	return nil, fmt.Errorf("fanout: received frame: got class %s, want BatchTokenIDOutput or BatchEmbeddingOutput", m.Class())
+}
+
+func (l *line) receiveTokens(m *wire.BatchTokenIDOutput) (*typed, error) {
 	out, err := m.Str(make([]string, m.Rows()))
 	if err != nil {
 		return nil, fmt.Errorf("fanout: received batch: %w", err)
 	}
-	b := &typed{out, make([]*consumer, m.Rows())}
+	b := &typed{texts{out}, m.RIDs, make([]*consumer, m.Rows())}
 	var text []byte
 	for i := range b.to {
-		text, err = l.detokenizeTyped(text[:0], m, b, i)
-		b.OutputStrs[i] = wire.Some(string(text))
-		if err == nil && (i >= len(m.HTTPWorkerIPCs) || !m.HTTPWorkerIPCs[i].OK) {
-			err = ErrNoConsumer
-		}
-		if err != nil {
-			l.post.fail(b.row(i), err)
-			continue
-		}
-		b.to[i] = l.post.visit(m.HTTPWorkerIPCs[i].V)
+		text, err = l.detokenizeTyped(text[:0], m, out, i)
+		out.OutputStrs[i] = wire.Some(string(text))
+		l.address(b, i, m.HTTPWorkerIPCs, err)
 	}
 	return b, nil
 }
 
+// address finds the consumer of row i, or fails the row, with err if it has one.
+func (l *line) address(b *typed, i int, ipcs []wire.Opt[string], err error) {
+	if err == nil && (i >= len(ipcs) || !ipcs[i].OK) {
+		err = ErrNoConsumer
+	}
+	if err != nil {
+		l.post.fail(b.row(i), err)
+		return
+	}
+	b.to[i] = l.post.visit(ipcs[i].V)
+}
+
 // detokenizeTyped appends row i's text, or turns the row into an abort.
-func (l *line) detokenizeTyped(dst []byte, m *wire.BatchTokenIDOutput, b *typed, i int) ([]byte, error) {
+func (l *line) detokenizeTyped(dst []byte, m *wire.BatchTokenIDOutput, out *wire.BatchStrOutput, i int) ([]byte, error) {
 	r, err := detokenizerRow(m, i)
 	if err != nil {
 		return dst, err
@@ -53,15 +78,15 @@ func (l *line) detokenizeTyped(dst []byte, m *wire.BatchTokenIDOutput, b *typed,
 	if !errors.As(err, &evicted) {
 		return dst, err
 	}
-	if len(b.FinishedReasons) <= i {
-		b.FinishedReasons = append(b.FinishedReasons, make([]wire.Map, i+1-len(b.FinishedReasons))...)
+	if len(out.FinishedReasons) <= i {
+		out.FinishedReasons = append(out.FinishedReasons, make([]wire.Map, i+1-len(out.FinishedReasons))...)
 	}
-	b.FinishedReasons[i] = abortReason(evicted)
+	out.FinishedReasons[i] = abortReason(evicted)
 	return dst, nil
 }
 
 // row is row i for the post.
-func (b *typed) row(i int) rows { return rows{first: i, rid: b.RIDs[i], n: 1} }
+func (b *typed) row(i int) rows { return rows{first: i, rid: b.rids[i], n: 1} }
 
 // left counts the rows from i on that were still to be sent.
 func (b *typed) left(i int) rows {
@@ -74,9 +99,13 @@ func (b *typed) left(i int) rows {
 	return r
 }
 
-// encode makes the frame of some rows.
-func (b *typed) encode(dst []byte, rows []int, open wire.Opener, single bool) ([]byte, error) {
-	m, err := wire.Take(b.BatchStrOutput, rows, open)
+// texts is the content of a batch of token ids, once detokenized.
+type texts struct{ *wire.BatchStrOutput }
+
+func (c texts) wrapped() bool { return wrapped(c.CustomizedInfo) || wrapped(c.TimeStats) }
+
+func (c texts) encode(dst []byte, rows []int, open wire.Opener, single bool) ([]byte, error) {
+	m, err := wire.Take(c.BatchStrOutput, rows, open)
 	if err != nil {
 		return dst, err
 	}
@@ -85,6 +114,8 @@ func (b *typed) encode(dst []byte, rows []int, open wire.Opener, single bool) ([
 	}
 	return wire.Encode(dst, m)
 }
+
+func wrapped(o *wire.Opaque) bool { return o != nil && o.Wrapper != "" }
 
 // detokenizerRow reads the columns of row i that the detokenizer needs. As in
 // wire.View, text from before may be null, the others may not.
