@@ -158,7 +158,7 @@ func playSource(t *testing.T, what string, m Method, d Decoder, s source) (lengt
 // special one. The byte buffer is never behind.
 func TestMethodsAgree(t *testing.T) {
 	stops := 0
-	for seed := range uint64(4000) {
+	for seed := range uint64(1500) {
 		rng := rand.New(rand.NewPCG(seed, 13))
 		kind := []string{"bytes", "bytes", "bytes", "words"}[rng.IntN(4)]
 		vocab := randomVocabulary(rng, kind)
@@ -184,7 +184,7 @@ func TestMethodsAgree(t *testing.T) {
 			}
 		}
 	}
-	if stops < 200 {
+	if stops < 80 {
 		t.Errorf("only %d streams ended at a stop string", stops)
 	}
 }
@@ -246,7 +246,7 @@ func (c *counter) count(ids []int64, decode func() []byte) []byte {
 }
 
 // TestWorkIsLinear counts the calls of a decoder, the ids passed to it and the
-// bytes it gives, for n rows and for 2 n: twice as much, plus a constant.
+// bytes it gives, for n rows and for half of them: twice as much, plus a constant.
 func TestWorkIsLinear(t *testing.T) {
 	vocab := []tokenizer.Token{
 		{ID: 0, Bytes: []byte("word ")}, {ID: 1, Bytes: nil}, {ID: 2, Bytes: []byte("\x80")},
@@ -269,14 +269,14 @@ func TestWorkIsLinear(t *testing.T) {
 		{"bytes and empty tokens", slices.Repeat([]int64{2}, 31), []int64{1, 2, 3}},
 	} {
 		for _, m := range []Method{MethodOffset, MethodBytes} {
-			for _, prompt := range []int{0, len(c.first)} {
-				once, twice := tailWork(t, m, vocab, c.first, prompt, c.tail, n), tailWork(t, m, vocab, c.first, prompt, c.tail, 2*n)
+			for _, prompt := range []int{0, len(c.first)}[:min(2, 1+len(c.first))] {
+				all, half := tailWork(t, m, vocab, c.first, prompt, c.tail, n), tailWork(t, m, vocab, c.first, prompt, c.tail, n/2)
 				what := fmt.Sprintf("%s, %s, prompt of %d", c.name, m, prompt)
-				if once.calls > perRow*n || once.ids > perRow*n {
-					t.Errorf("%s: %d calls with %d ids for %d rows, want at most %d a row", what, once.calls, once.ids, n, perRow)
+				if all.calls > perRow*n || all.ids > perRow*n {
+					t.Errorf("%s: %d calls with %d ids for %d rows, want at most %d a row", what, all.calls, all.ids, n, perRow)
 				}
-				if limit := 10 * perRow; twice.calls > 2*once.calls+limit || twice.ids > 2*once.ids+limit || twice.size > 2*once.size+4*limit {
-					t.Errorf("%s: %d calls, %d ids, %d bytes for twice the rows of %d, %d, %d", what, twice.calls, twice.ids, twice.size, once.calls, once.ids, once.size)
+				if limit := 10 * perRow; all.calls > 2*half.calls+limit || all.ids > 2*half.ids+limit || all.size > 2*half.size+4*limit {
+					t.Errorf("%s: %d calls, %d ids, %d bytes for %d rows; for half of them %d, %d, %d", what, all.calls, all.ids, all.size, n, half.calls, half.ids, half.size)
 				}
 			}
 		}

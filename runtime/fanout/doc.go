@@ -1,7 +1,7 @@
 // Package fanout carries decoded batches from a detokenizer to the HTTP workers:
-// one BatchTokenIDOutput frame in, BatchStrOutput frames out, each to the
-// consumer (an HTTP worker's PULL socket) that http_worker_ipcs names for the
-// row. How a batch is cut into messages is a [Strategy]:
+// one BatchTokenIDOutput frame in, BatchStrOutput frames out (or embeddings in
+// and out), each to the consumer (an HTTP worker's PULL socket) that
+// http_worker_ipcs names for the row. How a batch is cut into messages is a [Strategy]:
 //
 //	per-row         a message a row; every row decodes the wrapped columns anew
 //	reuse           a message a row; the columns are decoded for row 0 and once more for all others
