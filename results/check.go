@@ -36,6 +36,9 @@ func (s *sequence) take(t Trial) error {
 	if err := t.check(); err != nil {
 		return fmt.Errorf("trial %d (%s): %w", s.next+1, t.Slot(), err)
 	}
+	if err := s.plan.checkLayout(t); err != nil {
+		return fmt.Errorf("trial %d (%s): %w", s.next+1, t.Slot(), err)
+	}
 	if err := s.checkShape(t); err != nil {
 		return fmt.Errorf("trial %d (%s): %w", s.next+1, t.Slot(), err)
 	}

@@ -1,6 +1,7 @@
 package results
 
 import (
+	"errors"
 	"fmt"
 	"path"
 	"strings"
@@ -93,7 +94,10 @@ func (r Result) checkArms(p Plan) error {
 			return unwanted("arms", name, "%q and %q", Reference, Candidate)
 		}
 	}
-	for _, f := range []struct{ name, spec string }{{Reference, p.Reference.Spec}, {Candidate, p.Candidate.Spec}} {
+	for _, f := range []struct {
+		name string
+		plan ArmPlan
+	}{{Reference, p.Reference}, {Candidate, p.Candidate}} {
 		a, ok := r.Arms[f.name]
 		if !ok && r.Verdict.Status != StatusVerified {
 			continue
@@ -101,7 +105,7 @@ func (r Result) checkArms(p Plan) error {
 		if !ok {
 			return fmt.Errorf("arms has no %s", f.name)
 		}
-		if err := a.check(f.spec); err != nil {
+		if err := errors.Join(a.check(f.plan.Spec), a.checkTree(), a.checkLayouts(f.plan)); err != nil {
 			return fmt.Errorf("arms.%s: %w", f.name, err)
 		}
 	}

@@ -41,6 +41,15 @@
 // the whole they are part of (complete_ms within outer_ms, the others within
 // complete_ms).
 //
+// # Pools of executables
+//
+// A plan may give an arm a pool: the same worker linked several times with its
+// functions in another order, so that what is measured is not one accident of
+// code placement. layouts of the arm in the plan is their number, layout the one
+// drawn for each round from round -1; the arm in the result has seed and hash of
+// each, and every trial of the arm the index of the one that ran. Without a pool
+// none of these keys is there.
+//
 // # Rows
 //
 // rows_per_run and verified_rows are stream rows of all trials, round -1

@@ -110,7 +110,8 @@ func (p placeList) argument(s string) string {
 
 // armPlan is an arm as asked for, without folders of this machine.
 func (p placeList) armPlan(a ArmPlan) ArmPlan {
-	return ArmPlan{Spec: p.argument(a.Spec), Options: p.options(a.Options)}
+	a.Spec, a.Options = p.argument(a.Spec), p.options(a.Options)
+	return a
 }
 
 func (p placeList) options(options map[string]string) map[string]string {

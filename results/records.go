@@ -35,6 +35,8 @@ var Metrics = []string{"complete_ms", "first_ms", "first_all_ms", "spread_ms", "
 type ArmPlan struct {
 	Spec    string            `json:"spec"`
 	Options map[string]string `json:"options"`
+	Layouts int               `json:"layouts,omitempty"` // executables of the worker in the arm's pool; none: one executable, not drawn
+	Layout  []int             `json:"layout,omitempty"`  // the one drawn, by round, starting with round -1
 }
 
 // Plan is everything decided before the first trial. Its file's bytes are
@@ -69,7 +71,8 @@ type Trial struct {
 	Count       int                `json:"count"`
 	Metadata    string             `json:"metadata"`
 	Arm         string             `json:"arm"`
-	Position    int                `json:"position"` // 0: ran before the other arm in this repetition
+	Position    int                `json:"position"`         // 0: ran before the other arm in this repetition
+	Layout      *int               `json:"layout,omitempty"` // index of the executable in the arm's layouts, of an arm with a pool
 	CompleteMS  float64            `json:"complete_ms"`
 	FirstMS     *float64           `json:"first_ms"`
 	FirstAllMS  *float64           `json:"first_all_ms"`
@@ -101,7 +104,18 @@ type Arm struct {
 	Packages     map[string]string `json:"packages"`
 	Sources      []Source          `json:"sources"`
 	BinarySHA256 []string          `json:"binary_sha256"`
-	OwnClock     bool              `json:"own_clock"` // exec: the arm brought its own controller and clock
+	OwnClock     bool              `json:"own_clock"`          // exec: the arm brought its own controller and clock
+	Revision     string            `json:"revision,omitempty"` // of a source tree: its commit, absent where git does not hold it
+	Modified     string            `json:"modified,omitempty"` // "true" or "false"; absent when not known
+	Patch        string            `json:"patch,omitempty"`    // the uncommitted patch itself
+	Layouts      []Layout          `json:"layouts,omitempty"`  // the pool that each round's worker was drawn from
+}
+
+// Layout is one executable of a pool: the same program, linked with its
+// functions in another order.
+type Layout struct {
+	Seed   int64  `json:"seed"` // of the linker's -randlayout
+	SHA256 string `json:"sha256"`
 }
 
 // Interval is an interval with its attained level, 0 to 1; a null level is one

@@ -82,6 +82,9 @@ type reportArm struct {
 	Strategy string `json:"strategy"`
 	ZMQ      string `json:"zmq"`
 	OwnClock bool   `json:"own_clock"`
+	Revision string `json:"revision,omitempty"`
+	Modified string `json:"modified,omitempty"`
+	Layouts  int    `json:"layouts,omitempty"`
 }
 
 func reportOf(f *Folder) report {
@@ -98,9 +101,14 @@ func reportOf(f *Folder) report {
 	if out.RowsVerified {
 		out.Rows = r.Summary
 	}
-	for _, arm := range []struct{ name, spec string }{{Reference, p.Reference.Spec}, {Candidate, p.Candidate.Spec}} {
+	for _, arm := range []struct {
+		name string
+		plan ArmPlan
+	}{{Reference, p.Reference}, {Candidate, p.Candidate}} {
 		a := r.Arms[arm.name] // an arm that never started has its spec alone
-		out.Arms = append(out.Arms, reportArm{arm.name, arm.spec, a.Runtime, a.Strategy, a.ZMQ, a.OwnClock})
+		out.Arms = append(out.Arms, reportArm{
+			arm.name, arm.plan.Spec, a.Runtime, a.Strategy, a.ZMQ, a.OwnClock, a.Revision, a.Modified, arm.plan.Layouts,
+		})
 	}
 	return out
 }

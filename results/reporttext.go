@@ -140,10 +140,16 @@ func (r report) rows() string {
 
 func (a reportArm) String() string {
 	s := a.Spec
-	for _, f := range []struct{ name, value string }{{"runtime", a.Runtime}, {"strategy", a.Strategy}, {"zmq", a.ZMQ}} {
+	for _, f := range []struct{ name, value string }{{"runtime", a.Runtime}, {"strategy", a.Strategy}, {"zmq", a.ZMQ}, {"revision", a.Revision}} {
 		if f.value != "" {
 			s += ", " + f.name + " " + f.value
 		}
+	}
+	if a.Modified == "true" {
+		s += " with uncommitted changes"
+	}
+	if a.Layouts > 0 {
+		s += fmt.Sprintf(", one of %d layouts a round", a.Layouts)
 	}
 	if a.OwnClock {
 		s += ", OWN CLOCK: timed by the arm itself, not by this program"

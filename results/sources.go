@@ -41,7 +41,12 @@ func moduleOf(dir string) string {
 	if err != nil {
 		return ""
 	}
-	for line := range strings.Lines(string(b)) {
+	return ModuleName(string(b))
+}
+
+// ModuleName is the module path that the text of a go.mod names, "" without one.
+func ModuleName(mod string) string {
+	for line := range strings.Lines(mod) {
 		if name, ok := strings.CutPrefix(strings.TrimSpace(line), "module "); ok {
 			name, _, _ = strings.Cut(name, "//")
 			name = strings.TrimSpace(name)

@@ -15,6 +15,7 @@ import (
 
 func newCheckArm() *cobra.Command {
 	var sets []string
+	var repo string
 	var conf checkarm.Config
 	c := &cobra.Command{
 		Use: "check-arm SPEC", Args: exactly(1, "one arm spec"),
@@ -24,12 +25,13 @@ func newCheckArm() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			r.Repo = repo
 			options, err := arm.ParseOptions(sets)
 			if err != nil {
 				return usageError{err}
 			}
 			if conf.Arm, err = r.Resolve(c.Context(), args[0], options); err != nil {
-				return usageError{err}
+				return ofArm("", err)
 			}
 			if err := checkTransport(conf.Arm, conf.Transport); err != nil {
 				return err
@@ -37,11 +39,15 @@ func newCheckArm() *cobra.Command {
 			if conf.Timeout < time.Millisecond || conf.StartTimeout < time.Millisecond {
 				return usagef("timeout %v and start-timeout %v, want at least 1ms", conf.Timeout, conf.StartTimeout)
 			}
+			if conf.Arm, err = r.Build(c.Context(), conf.Arm, nil); err != nil {
+				return ofArm("", err)
+			}
 			conf.Log = c.ErrOrStderr()
 			return playClauses(c.Context(), c.OutOrStdout(), conf)
 		},
 	}
 	c.Flags().StringArrayVar(&sets, "set", nil, "option NAME=VALUE of the arm, repeatable")
+	c.Flags().StringVar(&repo, "repo", ".", "a folder in the repository of a git: arm")
 	c.Flags().StringVar(&conf.Transport, "transport", "msgpack", "transport to ask for")
 	c.Flags().DurationVar(&conf.Timeout, "timeout", checkarm.DefaultTimeout, "of one trial")
 	c.Flags().DurationVar(&conf.StartTimeout, "start-timeout", checkarm.DefaultStartTimeout, "of the arm's start")

@@ -25,7 +25,7 @@ func dryRun(stdout io.Writer, arms map[string]arm.Arm, p results.Plan, output st
 	w := bufio.NewWriter(stdout)
 	for _, name := range []string{results.Reference, results.Candidate} {
 		a := arms[name]
-		fmt.Fprintf(w, "%s: %s, options %v\n  command: %s\n", name, a.Spec, a.Options, strings.Join(a.Command, " "))
+		fmt.Fprintf(w, "%s: %s, options %v\n  %s\n", name, a.Spec, a.Asked(), whatRuns(a))
 	}
 	b, err := json.MarshalIndent(p, "", "  ")
 	if err != nil {
@@ -40,4 +40,15 @@ func dryRun(stdout io.Writer, arms map[string]arm.Arm, p results.Plan, output st
 	fmt.Fprintf(w, "%d trials, %d rows and %d fence rows to verify; about %v and %d KiB in %s\n",
 		p.Len(), p.RowsPerRun, p.FencePerRun, expected.Round(time.Second), (p.Len()*bytesPerLine+bytesForRest)>>10, output)
 	return w.Flush()
+}
+
+// whatRuns is the arm's command, or what it will be built from.
+func whatRuns(a arm.Arm) string {
+	switch {
+	case a.Tree == nil:
+		return "command: " + strings.Join(a.Command, " ")
+	case a.Tree.Folder != "":
+		return "worker: to be built from " + a.Tree.Folder
+	}
+	return "worker: to be built from commit " + a.Tree.Commit
 }

@@ -34,6 +34,11 @@ type runFlags struct {
 	timeout, startTimeout              time.Duration
 	output                             string
 	dryRun                             bool
+	repo                               string
+	layouts                            int
+	lone                               bool // a candidate is given and no reference
+	resolver                           *arm.Resolver
+	branch                             string // that such a candidate's reference was found by
 }
 
 const (
@@ -50,16 +55,18 @@ func newRun(name string) *cobra.Command {
 			if !c.Flags().Changed("seed") {
 				f.seed = randomSeed()
 			}
+			f.lone = c.Flags().Changed("candidate") && !c.Flags().Changed("reference")
 			return f.run(c.Context(), c.OutOrStdout(), c.ErrOrStderr())
 		},
 	}
 	fl := c.Flags()
 	fl.SortFlags = false
-	fl.StringVar(&f.reference, "reference", defaultReference, "the arm to compare with: builtin:STRATEGY or exec:COMMAND")
+	fl.StringVar(&f.reference, "reference", defaultReference, "the arm to compare with: builtin:STRATEGY, dir:PATH, git:REV or exec:COMMAND; of a dir: or git: candidate, if not given, the merge base with the default branch")
 	fl.StringVar(&f.candidate, "candidate", defaultCandidate, "the arm in question")
 	fl.StringArrayVar(&f.sets, "set", nil, "option NAME=VALUE of both arms, repeatable")
 	fl.StringArrayVar(&f.referenceSets, "reference-set", nil, "option of the reference")
 	fl.StringArrayVar(&f.candidateSets, "candidate-set", nil, "option of the candidate")
+	fl.StringVar(&f.repo, "repo", ".", "a folder in the repository of git: arms")
 	fl.StringVar(&f.transport, "transport", protocol.TransportMsgpack, "msgpack (opaque metadata wrapped), or the control without wrappers: native (builtin arms), pickle (arms that have it)")
 	fl.IntSliceVar(&f.counts, "counts", []int{1, 32, 310}, "rows of a batch, one cell each")
 	fl.StringSliceVar(&f.metadata, "metadata", []string{"plain", "rich"}, "metadata of the rows, one cell each")
@@ -70,6 +77,7 @@ func newRun(name string) *cobra.Command {
 	fl.StringVar(&f.consumer, "consumer", protocol.ConsumerDecode, "decode every message on receipt, or raw: count its rows only")
 	fl.StringVar(&f.pace, "pace", protocol.PaceArrived, "send a batch when all rows of the one before have arrived, or none: at once")
 	fl.StringVar(&f.process, "process", driver.ProcessRound, "fresh processes each round, or one set for the whole run")
+	fl.IntVar(&f.layouts, "layouts", 0, "link each worker this often, its functions in another order each time, and draw one of them a round; 0: off")
 	fl.DurationVar(&f.timeout, "timeout", 30*time.Second, "of one trial")
 	fl.DurationVar(&f.startTimeout, "start-timeout", 10*time.Second, "of an arm's start")
 	fl.StringVar(&f.output, "output", "", "run folder to make (default: runs/ and the UTC time)")
@@ -92,6 +100,9 @@ func (f *runFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 	if err := p.Validate(); err != nil {
 		return usageError{err}
 	}
+	if err := f.checkLayouts(arms); err != nil {
+		return err
+	}
 	if f.output == "" {
 		f.output = filepath.Join("runs", time.Now().UTC().Format("20060102T150405.000Z"))
 	}
@@ -100,6 +111,9 @@ func (f *runFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 	}
 	if f.dryRun {
 		return dryRun(stdout, arms, p, f.output)
+	}
+	if err := f.build(ctx, stderr, arms, p); err != nil {
+		return err
 	}
 	bar := newProgress(stderr)
 	_, runErr := driver.Run(ctx, driver.Config{
@@ -123,24 +137,30 @@ func (f *runFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 
 // arms resolves both specs with their options.
 func (f *runFlags) arms(ctx context.Context) (map[string]arm.Arm, error) {
-	resolver, err := newResolver(ctx)
-	if err != nil {
+	var err error
+	if f.resolver, err = newResolver(ctx); err != nil {
 		return nil, err
 	}
+	f.resolver.Repo = f.repo
 	arms := map[string]arm.Arm{}
 	for _, a := range []struct {
 		name, spec string
 		sets       []string
 	}{
-		{results.Reference, f.reference, f.referenceSets},
 		{results.Candidate, f.candidate, f.candidateSets},
+		{results.Reference, f.reference, f.referenceSets},
 	} {
 		options, err := arm.ParseOptions(slices.Concat(f.sets, a.sets))
 		if err != nil {
 			return nil, usagef("%s: %w", a.name, err)
 		}
-		if arms[a.name], err = resolver.Resolve(ctx, a.spec, options); err != nil {
-			return nil, usagef("%s: %w", a.name, err)
+		if candidate := arms[results.Candidate]; f.lone && candidate.Tree != nil && a.name == results.Reference {
+			arms[a.name], f.branch, err = f.resolver.Base(ctx, candidate, options)
+		} else {
+			arms[a.name], err = f.resolver.Resolve(ctx, a.spec, options)
+		}
+		if err != nil {
+			return nil, ofArm(a.name, err)
 		}
 		if err := checkTransport(arms[a.name], f.transport); err != nil {
 			return nil, usagef("%s: %w", a.name, err)
@@ -152,8 +172,8 @@ func (f *runFlags) arms(ctx context.Context) (map[string]arm.Arm, error) {
 // checkTransport refuses a transport that the arm is known not to have; what an
 // arm with a controller of its own has is in its receipt.
 func checkTransport(a arm.Arm, transport string) error {
-	if transport == protocol.TransportPickle && a.Kind == arm.KindBuiltin {
-		return usagef("transport %q, a builtin arm has %q and %q", transport, protocol.TransportMsgpack, protocol.TransportNative)
+	if transport == protocol.TransportPickle && !a.OwnClock() {
+		return usagef("transport %q, a %s arm has %q and %q", transport, a.Kind, protocol.TransportMsgpack, protocol.TransportNative)
 	}
 	return nil
 }
@@ -168,7 +188,11 @@ func newResolver(ctx context.Context) (*arm.Resolver, error) {
 
 func (f *runFlags) plan(arms map[string]arm.Arm) results.Plan {
 	asked := func(name string) results.ArmPlan {
-		return results.ArmPlan{Spec: arms[name].Spec, Options: arms[name].Options}
+		a := results.ArmPlan{Spec: arms[name].Spec, Options: arms[name].Asked()}
+		if arms[name].HasLayouts() {
+			a.Layouts = f.layouts
+		}
+		return a
 	}
 	return plan.New(results.Plan{
 		ToolVersion: toolVersion(), Reference: asked(results.Reference), Candidate: asked(results.Candidate),

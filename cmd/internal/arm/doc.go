@@ -5,12 +5,19 @@
 //
 //	builtin:STRATEGY[@K=V,...]  this program's own controller and worker
 //	exec:COMMAND                a command that answers the protocol, run by the shell
-//	dir:PATH, git:REV, sglang:VERSION
-//	                            source trees; recognised, not yet run
+//	dir:PATH                    a checkout of this module, as it lies there
+//	git:REV                     a revision of the enclosing checkout, or of --repo
+//	sglang:VERSION              recognised, not yet run
+//
+// Of a checkout or revision only the worker is built (package tree); this
+// program's controller runs it, with its consumers and its clock. Such an arm has
+// the options of a builtin one and strategy, the worker's, which is splice where
+// it is not given. Resolve finds out what a spec names; Build then builds it, and
+// refuses a worker of another wire version, or without the strategy.
 //
 // A bare word must be exactly one of: the name of a built-in strategy, an
 // existing folder, a revision of the enclosing checkout (asked only if the word
-// is no folder). What names nothing, or two things, is a *SpecError that lists
+// is no folder; a folder comes before a revision). What names nothing, or two things, is a *SpecError that lists
 // what it could be.
 //
 // A Session is one controller process and what it started. Every wait is

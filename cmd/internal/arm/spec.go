@@ -10,7 +10,9 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
+	"time"
 
+	"github.com/fanoutbench/fanoutbench/cmd/internal/tree"
 	"github.com/fanoutbench/fanoutbench/protocol"
 )
 
@@ -37,7 +39,12 @@ type Arm struct {
 	Kind    string
 	Name    string            // the strategy, or the command
 	Options map[string]string // of the spec and of --set; the controller knows which exist
-	Command []string
+	Command []string          // of a source tree only once it is built
+
+	Strategy string      // of the worker, where this program's controller runs it
+	Tree     *tree.Tree  // what the worker is built from, where it is not this program
+	Build    *tree.Build // what came of it, see Resolver.Build
+	worker   int         // index of the one of Build that Command runs
 }
 
 // OwnClock reports whether the arm brings its own controller, and so its own
@@ -49,24 +56,39 @@ type SpecError struct{ Spec, Reason string }
 
 func (e *SpecError) Error() string { return fmt.Sprintf("arm %q: %s", e.Spec, e.Reason) }
 
-// Resolver knows what specs can name. Self is this program's path.
+// Resolver knows what specs can name. Self is this program's path, Repo a folder
+// in the repository of git: arms.
 type Resolver struct {
 	Self    string
+	Repo    string
 	Listing protocol.Listing
 }
 
 // NewResolver asks this program's worker what it has.
 func NewResolver(ctx context.Context, self string) (*Resolver, error) {
-	out, err := exec.CommandContext(ctx, self, WorkerCommand, "--list").Output()
-	if err != nil {
-		return nil, fmt.Errorf("arm: ask %s for its strategies: %w", self, err)
-	}
-	r := &Resolver{Self: self}
-	if err := json.Unmarshal(out, &r.Listing); err != nil {
-		return nil, fmt.Errorf("arm: the list of %s: %w", self, err)
-	}
-	return r, nil
+	l, err := list(ctx, self)
+	return &Resolver{Self: self, Repo: ".", Listing: l}, err
 }
+
+// list asks a worker what it has.
+func list(ctx context.Context, worker string) (l protocol.Listing, err error) {
+	ctx, cancel := context.WithTimeout(ctx, listTimeout)
+	defer cancel()
+	out, err := exec.CommandContext(ctx, worker, WorkerCommand, "--list").Output()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		err = fmt.Errorf("%w: %s", err, strings.TrimSpace(string(exit.Stderr)))
+	}
+	if err != nil {
+		return l, fmt.Errorf("arm: ask %s for its strategies: %w", worker, err)
+	}
+	if err := json.Unmarshal(out, &l); err != nil {
+		return l, fmt.Errorf("arm: the list of %s: %w", worker, err)
+	}
+	return l, nil
+}
+
+const listTimeout = 10 * time.Second
 
 // Resolve finds the one thing that spec names. Options given with set come on
 // top of those in the spec.
@@ -90,14 +112,21 @@ func (r *Resolver) Resolve(ctx context.Context, spec string, set map[string]stri
 		}
 	case KindExec:
 		a.Command = []string{"sh", "-c", "exec " + rest}
-	case KindDir, KindGit, KindSGLang:
-		return Arm{}, &SpecError{spec, "source trees as arms are not built yet; this version runs builtin: and exec: arms"}
+	case KindDir, KindGit:
+		if err := r.tree(ctx, &a); err != nil {
+			return Arm{}, err
+		}
+	case KindSGLang:
+		return Arm{}, &SpecError{spec, "SGLang trees as arms are not built yet; this version runs builtin:, dir:, git: and exec: arms"}
 	default:
 		return Arm{}, &SpecError{spec, fmt.Sprintf("unknown kind %q, want one of %s", kind, strings.Join(kinds, ", "))}
 	}
 	maps.Copy(a.Options, set)
-	if kind == KindBuiltin {
-		return a, r.checkOptions(a)
+	switch kind {
+	case KindBuiltin:
+		return a, checkOptions(a, r.Listing)
+	case KindDir, KindGit:
+		a.takeStrategy()
 	}
 	return a, nil
 }
@@ -105,23 +134,25 @@ func (r *Resolver) Resolve(ctx context.Context, spec string, set map[string]stri
 // OptionZMQ is the option of a builtin arm: the ZeroMQ engine.
 const OptionZMQ = "zmq"
 
-// checkOptions refuses what the controller of a builtin arm would refuse, before
-// anything runs. Other arms' options are known to their controllers only.
-func (r *Resolver) checkOptions(a Arm) error {
+// checkOptions refuses what this program's controller would refuse, before
+// anything runs. The options of exec arms are known to their controllers only.
+func checkOptions(a Arm, l protocol.Listing) error {
 	for _, k := range slices.Sorted(maps.Keys(a.Options)) {
 		switch v := a.Options[k]; {
 		case k != OptionZMQ:
-			return &SpecError{a.Spec, fmt.Sprintf("no option %q, a builtin arm has %s", k, OptionZMQ)}
-		case !slices.Contains(r.Listing.ZMQ, v):
-			return &SpecError{a.Spec, fmt.Sprintf("option %s is %q, want one of %s", k, v, strings.Join(r.Listing.ZMQ, ", "))}
+			return &SpecError{a.Spec, fmt.Sprintf("no option %q, a %s arm has %s", k, a.Kind, a.optionNames())}
+		case !slices.Contains(l.ZMQ, v):
+			return &SpecError{a.Spec, fmt.Sprintf("option %s is %q, want one of %s", k, v, strings.Join(l.ZMQ, ", "))}
 		}
 	}
 	return nil
 }
 
-func (r *Resolver) strategies() []string {
+func (r *Resolver) strategies() []string { return strategies(r.Listing) }
+
+func strategies(l protocol.Listing) []string {
 	var names []string
-	for _, s := range r.Listing.Strategies {
+	for _, s := range l.Strategies {
 		names = append(names, s.Name)
 	}
 	return names
@@ -135,7 +166,7 @@ func (r *Resolver) bareWord(ctx context.Context, word string) (string, error) {
 	}
 	if st, err := os.Stat(word); err == nil && st.IsDir() {
 		could = append(could, KindDir)
-	} else if exec.CommandContext(ctx, "git", "rev-parse", "--quiet", "--verify", word+"^{commit}").Run() == nil {
+	} else if tree.HasRevision(ctx, r.Repo, word) {
 		could = append(could, KindGit)
 	}
 	switch len(could) {
@@ -164,7 +195,7 @@ func (r *Resolver) builtin(a *Arm) error {
 		}
 		a.Options = parsed
 	}
-	a.Spec, a.Name = KindBuiltin+":"+name, name
+	a.Spec, a.Name, a.Strategy = KindBuiltin+":"+name, name, name
 	a.Command = []string{r.Self, ControllerCommand, "--strategy", name}
 	return nil
 }

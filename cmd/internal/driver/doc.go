@@ -6,6 +6,11 @@
 // repetition and both arms take their turn, the arm that the round's coin named
 // going first. Both arms of a repetition get the same work file.
 //
+// An arm that was built from a source tree runs the executable that was built, by
+// its hash in the receipt, in every round. With a pool of them each round's is the
+// one that the plan has drawn; what the arm says of itself is then the same in
+// every round but for that hash.
+//
 // A trial is recorded only after the oracle has found every row right. The first
 // fault ends the run as invalid and nothing of its timing is published; an
 // interruption ends it as incomplete. Either way the folder is closed with a

@@ -178,7 +178,8 @@ func (d *driver) start(ctx context.Context, round int, order []string) error {
 			return fmt.Errorf("driver: %w", err)
 		}
 		timeout := milliseconds(d.plan.StartTimeoutMS)
-		s, err := arm.Start(ctx, d.conf.Arms[name], arm.StartConfig{
+		a := d.armIn(name, round)
+		s, err := arm.Start(ctx, a, arm.StartConfig{
 			Name: name, Timeout: timeout, Log: d.logs[name],
 			Hello: protocol.Hello{
 				Version:   protocol.Version,
@@ -191,7 +192,7 @@ func (d *driver) start(ctx context.Context, round int, order []string) error {
 			return &located{err: err, arm: name, slot: results.Slot{Round: round}}
 		}
 		d.sessions[name] = s
-		if err := d.meet(name, s); err != nil {
+		if err := d.meet(name, a, s); err != nil {
 			return &located{err: err, arm: name, slot: results.Slot{Round: round}}
 		}
 	}
@@ -238,7 +239,7 @@ func (d *driver) trial(ctx context.Context, slot results.Slot) error {
 	m := v.result.Metrics
 	err = d.run.Append(results.Trial{
 		Round: slot.Round, Repetition: slot.Repetition, Count: slot.Count, Metadata: slot.Metadata,
-		Arm: slot.Arm, Position: slot.Position,
+		Arm: slot.Arm, Position: slot.Position, Layout: d.plan.LayoutIn(slot.Arm, slot.Round),
 		CompleteMS: m.CompleteMS, FirstMS: m.FirstMS, FirstAllMS: m.FirstAllMS, SpreadMS: m.SpreadMS, WorkerCPUMS: m.WorkerCPUMS,
 		OuterMS: v.outerMS, IdleCPUMS: v.idleMS, Counters: v.result.Counters,
 		Rows: v.work.want.Rows(), FenceRows: v.work.want.FenceRows(),

@@ -16,8 +16,7 @@ const optionZMQ = "zmq"
 
 // meet records what an arm says of itself, and refuses an arm whose later
 // processes say something else.
-func (d *driver) meet(name string, s *arm.Session) error {
-	a := d.conf.Arms[name]
+func (d *driver) meet(name string, a arm.Arm, s *arm.Session) error {
 	r := s.Receipt
 	about := results.Arm{
 		Spec: a.Spec, Runtime: r.Runtime + " " + r.RuntimeVersion, Strategy: r.Strategy, ZMQ: r.Options[optionZMQ],
@@ -27,7 +26,11 @@ func (d *driver) meet(name string, s *arm.Session) error {
 	for _, f := range r.Sources {
 		about.Sources = append(about.Sources, results.Source{Path: f.Path, SHA256: f.SHA256})
 	}
-	if a.Kind == arm.KindBuiltin {
+	if a.Build != nil {
+		if err := built(a, &about); err != nil {
+			return err
+		}
+	} else if a.Kind == arm.KindBuiltin {
 		about.Sources = d.sources
 	}
 	if before, ok := d.about[name]; ok {

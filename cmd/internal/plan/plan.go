@@ -31,6 +31,8 @@ func New(p results.Plan) results.Plan {
 			p.First[i] = results.Candidate
 		}
 	}
+	p.Reference.Layout = drawn(p, p.Reference.Layouts, layoutStreams[0])
+	p.Candidate.Layout = drawn(p, p.Candidate.Layouts, layoutStreams[1])
 	rows := 0
 	for _, c := range p.Counts {
 		rows += c * len(p.Metadata)

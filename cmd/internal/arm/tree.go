@@ -1,0 +1,145 @@
+package arm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/fanoutbench/fanoutbench/cmd/internal/tree"
+	"github.com/fanoutbench/fanoutbench/protocol"
+	"github.com/fanoutbench/fanoutbench/results"
+)
+
+// OptionStrategy is the option of dir and git arms beside those of builtin ones:
+// how their worker splits batches.
+const OptionStrategy = "strategy"
+
+// defaultStrategy is that of the default candidate.
+const defaultStrategy = "splice"
+
+// tree finds the tree that a dir or git spec names. It is not built yet.
+func (r *Resolver) tree(ctx context.Context, a *Arm) error {
+	find := func() (tree.Tree, error) { return tree.Folder(a.Name) }
+	if a.Kind == KindGit {
+		find = func() (tree.Tree, error) { return tree.AtRevision(ctx, r.Repo, a.Name) }
+	}
+	t, err := find()
+	a.Tree = &t
+	return inSpec(a.Spec, err)
+}
+
+// inSpec makes what the user can mend a *SpecError.
+func inSpec(spec string, err error) error {
+	var input *tree.InputError
+	if errors.As(err, &input) {
+		return &SpecError{spec, err.Error()}
+	}
+	return err
+}
+
+// takeStrategy moves the strategy from the options, which go to the controller,
+// to the arm.
+func (a *Arm) takeStrategy() {
+	a.Strategy = defaultStrategy
+	if s, ok := a.Options[OptionStrategy]; ok {
+		a.Strategy = s
+		delete(a.Options, OptionStrategy)
+	}
+}
+
+// Asked are the options that make the arm what it is, for the record: those of
+// its controller, and the strategy where no spec says it.
+func (a Arm) Asked() map[string]string {
+	if a.Kind != KindDir && a.Kind != KindGit {
+		return a.Options
+	}
+	all := maps.Clone(a.Options)
+	all[OptionStrategy] = a.Strategy
+	return all
+}
+
+func (a Arm) optionNames() string {
+	if a.Kind == KindBuiltin {
+		return OptionZMQ
+	}
+	return OptionStrategy + ", " + OptionZMQ
+}
+
+// Base is the arm that a dir or git arm is compared with when no other is named:
+// where its history leaves the default branch. branch is that branch's name.
+func (r *Resolver) Base(ctx context.Context, a Arm, set map[string]string) (base Arm, branch string, err error) {
+	t, branch, err := a.Tree.Base(ctx)
+	if err != nil {
+		return Arm{}, "", inSpec(a.Spec, fmt.Errorf("no reference is given, and none to be found: %w", err))
+	}
+	base = Arm{Spec: KindGit + ":" + t.Commit, Kind: KindGit, Name: t.Commit, Options: map[string]string{}, Tree: &t}
+	maps.Copy(base.Options, set)
+	base.takeStrategy()
+	return base, branch, nil
+}
+
+// Build builds what the arm's worker runs from: a source tree, or, with seeds,
+// the checkout around the working directory for a builtin arm. With seeds there
+// is a worker for each. An arm that needs no build comes back as it was.
+func (r *Resolver) Build(ctx context.Context, a Arm, seeds []int64) (Arm, error) {
+	if a.Kind == KindBuiltin && len(seeds) > 0 {
+		root := results.ModuleRoot(".")
+		if root == "" {
+			return a, &SpecError{a.Spec, "layouts of a built-in worker are linked from the checkout around the working directory, and there is none of " + results.Module}
+		}
+		t, err := tree.Folder(root)
+		if err != nil {
+			return a, inSpec(a.Spec, err)
+		}
+		a.Tree = &t
+	}
+	if a.Tree == nil {
+		return a, nil
+	}
+	cache, err := tree.Cache()
+	if err != nil {
+		return a, err
+	}
+	b, err := a.Tree.Build(ctx, cache, seeds)
+	if err != nil {
+		return a, inSpec(a.Spec, err)
+	}
+	a.Build = &b
+	l, err := list(ctx, b.Workers[0].Path)
+	if err != nil && ctx.Err() == nil {
+		return a, &SpecError{a.Spec, fmt.Sprintf("its program does not say what its worker has, want one of wire version %d: %v", protocol.WireVersion, err)}
+	}
+	if err != nil {
+		return a, err
+	}
+	return a.using(r.Self, 0), r.suits(a, l)
+}
+
+// suits wants a worker that this program's controller can run as the arm says.
+func (r *Resolver) suits(a Arm, l protocol.Listing) error {
+	switch {
+	case l.WireVersion != protocol.WireVersion:
+		return &SpecError{a.Spec, fmt.Sprintf("its worker speaks wire version %d, want %d: build this program from a revision that speaks the same", l.WireVersion, protocol.WireVersion)}
+	case !slices.Contains(strategies(l), a.Strategy):
+		return &SpecError{a.Spec, fmt.Sprintf("its worker has no strategy %q, want one of %s", a.Strategy, strings.Join(strategies(l), ", "))}
+	}
+	return checkOptions(a, l)
+}
+
+func (a Arm) using(self string, worker int) Arm {
+	a.worker = worker
+	a.Command = []string{self, ControllerCommand, "--strategy", a.Strategy, "--worker", a.Build.Workers[worker].Path}
+	return a
+}
+
+// Using is the arm with one worker of its pool.
+func (a Arm) Using(worker int) Arm { return a.using(a.Command[0], worker) }
+
+// Worker is the executable that Command runs as worker, of an arm that was built.
+func (a Arm) Worker() tree.Worker { return a.Build.Workers[a.worker] }
+
+// HasLayouts says whether the arm's worker can be linked in several layouts.
+func (a Arm) HasLayouts() bool { return a.Kind != KindExec }

@@ -1,0 +1,131 @@
+package tree
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/fanoutbench/fanoutbench/results"
+)
+
+// InputError is a tree that cannot be used, and why: what the user can mend.
+type InputError struct{ err error }
+
+func (e *InputError) Error() string { return e.err.Error() }
+func (e *InputError) Unwrap() error { return e.err }
+
+func wrong(format string, args ...any) error { return &InputError{fmt.Errorf(format, args...)} }
+
+// program is the package of a tree that is built.
+const program = "cmd/fanoutbench"
+
+// Tree is a checkout of this module: a folder, or a commit of a repository.
+type Tree struct {
+	Folder string // absolute; "" for a commit
+	Repo   string // a folder in the repository of the commit
+	Commit string // in full; "" for a folder
+}
+
+// Folder finds the checkout whose root the folder is.
+func Folder(path string) (Tree, error) {
+	folder, err := filepath.Abs(path)
+	if err != nil {
+		return Tree{}, fmt.Errorf("tree: %w", err)
+	}
+	if st, err := os.Stat(folder); err != nil || !st.IsDir() {
+		return Tree{}, wrong("%s is no folder, want a checkout of %s", path, results.Module)
+	}
+	mod, err := os.ReadFile(filepath.Join(folder, "go.mod"))
+	if err != nil {
+		return Tree{}, wrong("folder %s has no go.mod, want the root of a checkout of %s%s", path, results.Module, below(folder))
+	}
+	if name := results.ModuleName(string(mod)); name != results.Module {
+		return Tree{}, wrong("folder %s is of module %q, want %s%s", path, name, results.Module, below(folder))
+	}
+	if st, err := os.Stat(filepath.Join(folder, program)); err != nil || !st.IsDir() {
+		return Tree{}, wrong("folder %s has no %s, want the program that is built", path, program)
+	}
+	return Tree{Folder: folder}, nil
+}
+
+// below helps someone who named a folder inside a checkout.
+func below(folder string) string {
+	if root := results.ModuleRoot(folder); root != "" {
+		return "; the root above it is " + root
+	}
+	return ""
+}
+
+// AtRevision finds the commit that a revision names in the repository around a
+// folder.
+func AtRevision(ctx context.Context, repo, revision string) (Tree, error) {
+	g := git{dir: repo}
+	if err := g.isRepository(ctx); err != nil {
+		return Tree{}, err
+	}
+	commit, err := g.commit(ctx, revision)
+	if err != nil {
+		return Tree{}, err
+	}
+	if commit == "" {
+		return Tree{}, wrong("no revision %q in the repository of %s, want a commit, a tag or a branch", revision, repo)
+	}
+	mod, err := g.run(ctx, "cat-file", "blob", commit+":go.mod")
+	if err := ctx.Err(); err != nil {
+		return Tree{}, err
+	}
+	if name := results.ModuleName(mod); err != nil || name != results.Module {
+		return Tree{}, wrong("the go.mod of revision %q in the repository of %s names module %q, want %s", revision, repo, name, results.Module)
+	}
+	if kind, _ := g.line(ctx, "cat-file", "-t", commit+":"+program); kind != "tree" {
+		return Tree{}, wrong("revision %q has no %s, want the program that is built", revision, program)
+	}
+	folder, err := filepath.Abs(repo)
+	return Tree{Repo: folder, Commit: commit}, err
+}
+
+func (g git) isRepository(ctx context.Context) error {
+	if st, err := os.Stat(g.dir); err != nil || !st.IsDir() {
+		return wrong("repository %q is no folder", g.dir)
+	}
+	_, err := g.run(ctx, "rev-parse", "--git-dir")
+	var input *InputError
+	if err != nil && ctx.Err() == nil && !errors.As(err, &input) {
+		return wrong("folder %s is in no git repository: %w", g.dir, err)
+	}
+	return err
+}
+
+// HasRevision says whether a word names a commit in the repository around a
+// folder; it does not where there is none.
+func HasRevision(ctx context.Context, repo, word string) bool {
+	commit, err := git{dir: repo}.commit(ctx, word)
+	return err == nil && commit != ""
+}
+
+// Base is what a tree is compared with when nothing else is named: the commit
+// where its history leaves the default branch. branch is the branch's name.
+func (t Tree) Base(ctx context.Context) (base Tree, branch string, err error) {
+	repo, commit := t.Repo, t.Commit
+	if t.Folder != "" {
+		repo = t.Folder
+		g := git{dir: repo}
+		if err := g.isRepository(ctx); err != nil {
+			return Tree{}, "", err
+		}
+		if commit, err = g.commit(ctx, "HEAD"); err != nil {
+			return Tree{}, "", err
+		}
+		if commit == "" {
+			return Tree{}, "", wrong("the repository of %s has no commit", repo)
+		}
+	}
+	hash, branch, err := git{dir: repo}.mergeBase(ctx, commit)
+	if err != nil {
+		return Tree{}, "", err
+	}
+	base, err = AtRevision(ctx, repo, hash)
+	return base, branch, err
+}
