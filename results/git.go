@@ -35,10 +35,10 @@ func revision(root string) (commit, modified, patch string) {
 }
 
 // git runs git in a checkout. It changes nothing there: where an index is
-// written, it is a copy.
+// written, it is a copy, and an object goes to a folder of its own.
 type git struct {
-	root  string
-	index string
+	root string
+	env  []string
 }
 
 func (g git) run(input string, args ...string) ([]byte, error) {
@@ -47,9 +47,7 @@ func (g git) run(input string, args ...string) ([]byte, error) {
 	// A git hook or an alias names its own repository in the environment.
 	cmd.Env = slices.DeleteFunc(os.Environ(), func(s string) bool { return strings.HasPrefix(s, "GIT_") })
 	cmd.Env = append(cmd.Env, "GIT_OPTIONAL_LOCKS=0", "LC_ALL=C")
-	if g.index != "" {
-		cmd.Env = append(cmd.Env, "GIT_INDEX_FILE="+g.index)
-	}
+	cmd.Env = append(cmd.Env, g.env...)
 	return cmd.Output()
 }
 
@@ -79,7 +77,7 @@ func (g git) diffWith(added string) ([]byte, error) {
 		return nil, err
 	}
 	var diff []byte
-	if g.index, err = g.copyIndex(folder); err == nil {
+	if g.env, err = g.aside(folder); err == nil {
 		_, err = g.run(added, "add", "--intent-to-add", "--pathspec-from-file=-", "--pathspec-file-nul")
 	}
 	if err == nil {
@@ -93,14 +91,36 @@ func (g git) diff() ([]byte, error) {
 		"--src-prefix=a/", "--dst-prefix=b/", "--relative", "HEAD", "--", ".")
 }
 
+// aside is the environment in which git writes its index and objects below a
+// folder. Announcing a file makes an object, the empty one.
+func (g git) aside(folder string) ([]string, error) {
+	index, err := g.copyIndex(folder)
+	if err != nil {
+		return nil, err
+	}
+	objects, err := g.gitPath("objects")
+	if err != nil {
+		return nil, err
+	}
+	// A list, whose elements git reads as quoted if they begin with a quote.
+	quoted := `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(objects) + `"`
+	return []string{"GIT_INDEX_FILE=" + index, "GIT_OBJECT_DIRECTORY=" + folder, "GIT_ALTERNATE_OBJECT_DIRECTORIES=" + quoted}, nil
+}
+
+// gitPath is where git keeps one of its own files.
+func (g git) gitPath(name string) (string, error) {
+	out, err := g.run("", "rev-parse", "--git-path", name)
+	path := strings.TrimSuffix(string(out), "\n")
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(g.root, path)
+	}
+	return path, err
+}
+
 func (g git) copyIndex(folder string) (string, error) {
-	name, err := g.run("", "rev-parse", "--git-path", "index")
+	from, err := g.gitPath("index")
 	if err != nil {
 		return "", err
-	}
-	from := strings.TrimSuffix(string(name), "\n")
-	if !filepath.IsAbs(from) {
-		from = filepath.Join(g.root, from)
 	}
 	in, err := os.Open(from)
 	if err != nil {

@@ -19,6 +19,8 @@ func (p Plan) checkLayouts() error {
 		switch {
 		case pool == 0 && drawn == 0:
 			continue
+		case pool == 0:
+			return unwanted(f.name+".layout", fmt.Sprintf("%d indices", drawn), "none without layouts")
 		case pool < 1 || pool > MaxLayouts:
 			return unwanted(f.name+".layouts", pool, "0 to %d", MaxLayouts)
 		case p.Process != ProcessRound:

@@ -40,7 +40,11 @@ func TestMain(m *testing.M) {
 		if err := flag.Set("test.parallel", "4"); err != nil { // these tests mostly wait
 			panic(err)
 		}
-		os.Exit(m.Run())
+		code := m.Run()
+		if err := removeScratch(); err != nil {
+			panic(err)
+		}
+		os.Exit(code)
 	}
 	role := "driver"
 	if len(os.Args) > 1 && strings.HasPrefix(os.Args[1], "__") {

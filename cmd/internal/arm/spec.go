@@ -127,6 +127,7 @@ func (r *Resolver) Resolve(ctx context.Context, spec string, set map[string]stri
 		return a, checkOptions(a, r.Listing)
 	case KindDir, KindGit:
 		a.takeStrategy()
+		return a, checkNames(a)
 	}
 	return a, nil
 }
@@ -137,12 +138,20 @@ const OptionZMQ = "zmq"
 // checkOptions refuses what this program's controller would refuse, before
 // anything runs. The options of exec arms are known to their controllers only.
 func checkOptions(a Arm, l protocol.Listing) error {
+	if err := checkNames(a); err != nil {
+		return err
+	}
+	if v, ok := a.Options[OptionZMQ]; ok && !slices.Contains(l.ZMQ, v) {
+		return &SpecError{a.Spec, fmt.Sprintf("option %s is %q, want one of %s", OptionZMQ, v, strings.Join(l.ZMQ, ", "))}
+	}
+	return nil
+}
+
+// checkNames refuses options that there are not; it needs no worker for that.
+func checkNames(a Arm) error {
 	for _, k := range slices.Sorted(maps.Keys(a.Options)) {
-		switch v := a.Options[k]; {
-		case k != OptionZMQ:
+		if k != OptionZMQ {
 			return &SpecError{a.Spec, fmt.Sprintf("no option %q, a %s arm has %s", k, a.Kind, a.optionNames())}
-		case !slices.Contains(l.ZMQ, v):
-			return &SpecError{a.Spec, fmt.Sprintf("option %s is %q, want one of %s", k, v, strings.Join(l.ZMQ, ", "))}
 		}
 	}
 	return nil

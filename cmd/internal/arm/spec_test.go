@@ -13,7 +13,7 @@ import (
 )
 
 func resolver() *Resolver {
-	return &Resolver{Self: "/bin/self", Listing: protocol.Listing{
+	return &Resolver{Self: "/bin/self", Repo: ".", Listing: protocol.Listing{
 		Strategies: []protocol.Strategy{{Name: "per-row"}, {Name: "splice"}}, ZMQ: []string{"zmtp", "other"},
 	}}
 }
@@ -83,9 +83,9 @@ func TestBareWords(t *testing.T) {
 	for word, want := range map[string]string{
 		"per-row": "could be builtin:per-row or git:per-row; write which",
 		"splice":  "could be builtin:splice or dir:splice; write which",
-		"folder":  "not built yet",
-		"both":    "not built yet",
-		"v1":      "not built yet",
+		"folder":  "folder folder has no go.mod, want the root of a checkout of github.com/fanoutbench/fanoutbench",
+		"both":    "folder both has no go.mod",
+		"v1":      `the go.mod of revision "v1" in the repository of . names module "", want github.com/fanoutbench/fanoutbench`,
 		"file":    "is no strategy (per-row, splice), no folder and no revision here; write KIND:file",
 		"v2":      "is no strategy",
 		"-h":      "is no strategy",
@@ -111,6 +111,7 @@ func FuzzResolve(f *testing.F) {
 	}
 	f.Add("builtin:splice", "zmq", "other")
 	r := resolver()
+	f.Chdir(f.TempDir()) // no checkout
 	f.Fuzz(func(t *testing.T, spec, k, v string) {
 		if !strings.Contains(spec, ":") {
 			spec = "builtin:" + spec // bare words ask git

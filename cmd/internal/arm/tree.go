@@ -78,7 +78,7 @@ func (r *Resolver) Base(ctx context.Context, a Arm, set map[string]string) (base
 	base = Arm{Spec: KindGit + ":" + t.Commit, Kind: KindGit, Name: t.Commit, Options: map[string]string{}, Tree: &t}
 	maps.Copy(base.Options, set)
 	base.takeStrategy()
-	return base, branch, nil
+	return base, branch, checkNames(base)
 }
 
 // Build builds what the arm's worker runs from: a source tree, or, with seeds,
