@@ -44,7 +44,6 @@ type Arm struct {
 	Strategy string      // of the worker, where this program's controller runs it
 	Tree     *tree.Tree  // what the worker is built from, where it is not this program
 	Build    *tree.Build // what came of it, see Resolver.Build
-	worker   int         // index of the one of Build that Command runs
 }
 
 // OwnClock reports whether the arm brings its own controller, and so its own

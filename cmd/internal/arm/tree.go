@@ -130,16 +130,12 @@ func (r *Resolver) suits(a Arm, l protocol.Listing) error {
 }
 
 func (a Arm) using(self string, worker int) Arm {
-	a.worker = worker
 	a.Command = []string{self, ControllerCommand, "--strategy", a.Strategy, "--worker", a.Build.Workers[worker].Path}
 	return a
 }
 
-// Using is the arm with one worker of its pool.
+// Using is an arm that was built, with the worker of that index.
 func (a Arm) Using(worker int) Arm { return a.using(a.Command[0], worker) }
-
-// Worker is the executable that Command runs as worker, of an arm that was built.
-func (a Arm) Worker() tree.Worker { return a.Build.Workers[a.worker] }
 
 // HasLayouts says whether the arm's worker can be linked in several layouts.
 func (a Arm) HasLayouts() bool { return a.Kind != KindExec }

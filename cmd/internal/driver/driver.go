@@ -178,8 +178,7 @@ func (d *driver) start(ctx context.Context, round int, order []string) error {
 			return fmt.Errorf("driver: %w", err)
 		}
 		timeout := milliseconds(d.plan.StartTimeoutMS)
-		a := d.armIn(name, round)
-		s, err := arm.Start(ctx, a, arm.StartConfig{
+		s, err := arm.Start(ctx, d.armIn(name, round), arm.StartConfig{
 			Name: name, Timeout: timeout, Log: d.logs[name],
 			Hello: protocol.Hello{
 				Version:   protocol.Version,
@@ -192,7 +191,7 @@ func (d *driver) start(ctx context.Context, round int, order []string) error {
 			return &located{err: err, arm: name, slot: results.Slot{Round: round}}
 		}
 		d.sessions[name] = s
-		if err := d.meet(name, a, s); err != nil {
+		if err := d.meet(name, round, s); err != nil {
 			return &located{err: err, arm: name, slot: results.Slot{Round: round}}
 		}
 	}

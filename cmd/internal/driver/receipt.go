@@ -15,8 +15,9 @@ import (
 const optionZMQ = "zmq"
 
 // meet records what an arm says of itself, and refuses an arm whose later
-// processes say something else.
-func (d *driver) meet(name string, a arm.Arm, s *arm.Session) error {
+// processes say something else, or run another executable than the round's.
+func (d *driver) meet(name string, round int, s *arm.Session) error {
+	a := d.conf.Arms[name]
 	r := s.Receipt
 	about := results.Arm{
 		Spec: a.Spec, Runtime: r.Runtime + " " + r.RuntimeVersion, Strategy: r.Strategy, ZMQ: r.Options[optionZMQ],
@@ -27,7 +28,7 @@ func (d *driver) meet(name string, a arm.Arm, s *arm.Session) error {
 		about.Sources = append(about.Sources, results.Source{Path: f.Path, SHA256: f.SHA256})
 	}
 	if a.Build != nil {
-		if err := built(a, &about); err != nil {
+		if err := built(*a.Build, d.workerIn(name, round), &about); err != nil {
 			return err
 		}
 	} else if a.Kind == arm.KindBuiltin {

@@ -18,7 +18,7 @@ type git struct {
 
 // unset are settings by which git would write beside the files it is told to, or
 // write other bytes than a revision's.
-var unset = []string{"core.fsmonitor=false", "core.splitIndex=false", "core.sparseCheckout=false", "core.autocrlf=false", "core.hooksPath=" + os.DevNull}
+var unset = []string{"core.fsmonitor=false", "core.autocrlf=false", "core.hooksPath=" + os.DevNull}
 
 // run gives what git prints. Its error says what git said.
 func (g git) run(ctx context.Context, args ...string) (string, error) {
