@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/fanoutbench/fanoutbench/results"
@@ -106,8 +107,9 @@ func (t Tree) link(ctx context.Context, folder, cache string, seed int64) (w Wor
 	return w, nil
 }
 
-// stopGrace is how long the go command has to remove its files once told to stop.
-const stopGrace = 5 * time.Second
+// stopGrace is how long the compilers of a build that was interrupted have to be
+// gone.
+const stopGrace = 2 * time.Second
 
 func (t Tree) compile(ctx context.Context, folder, out string, seed int64) error {
 	args := []string{"build", "-trimpath", "-buildvcs=false", "-mod=" + modMode(folder), "-o", out}
@@ -117,18 +119,35 @@ func (t Tree) compile(ctx context.Context, folder, out string, seed int64) error
 	cmd := exec.CommandContext(ctx, "go", append(args, "./"+program)...)
 	cmd.Dir = folder
 	cmd.Env = append(os.Environ(), "GOFLAGS=", "GOWORK=off", "GOOS="+runtime.GOOS, "GOARCH="+runtime.GOARCH)
-	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	// An interrupted go command leaves its files, and its compilers running. So it
+	// has a folder and a process group of its own.
+	cmd.Env = append(cmd.Env, "GOTMPDIR="+filepath.Dir(out))
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = stopGrace
 	said, err := cmd.CombinedOutput()
 	switch {
 	case err == nil:
 		return nil
 	case ctx.Err() != nil:
+		groupEnds(cmd)
 		return context.Cause(ctx)
 	case errors.Is(err, exec.ErrNotFound):
 		return wrong("go is not in PATH, want Go 1.26 or later to build a source tree with")
 	}
 	return wrong("does not build (%w):\n%s%s", err, bytes.TrimSpace(said), t.missing(ctx, folder))
+}
+
+// groupEnds waits until no process of a group that was killed can write any more.
+func groupEnds(cmd *exec.Cmd) {
+	if cmd.Process == nil {
+		return
+	}
+	for end := time.Now().Add(stopGrace); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+		if err := syscall.Kill(-cmd.Process.Pid, 0); errors.Is(err, syscall.ESRCH) {
+			return
+		}
+	}
 }
 
 // modMode is how the go command finds modules without changing go.mod.

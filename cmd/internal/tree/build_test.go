@@ -3,12 +3,15 @@ package tree
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/fanoutbench/fanoutbench/results"
 )
@@ -231,6 +234,64 @@ func TestUnchanged(t *testing.T) {
 	} {
 		mistake(t, unchanged(k[0], k[1]), "the tree changed while it was built: "+name)
 	}
+}
+
+// A build that is interrupted while its compilers run ends them, and leaves
+// nothing half made.
+func TestInterruptedInBuild(t *testing.T) {
+	c := newCheckout(t)
+	bin, cache := t.TempDir(), t.TempDir()
+	script := "#!/bin/sh\nsleep 1000 &\necho $! >\"$GOTMPDIR/half\"\nmv \"$GOTMPDIR/half\" \"$GOTMPDIR/pid\"\nwait\n"
+	if err := os.WriteFile(filepath.Join(bin, "go"), []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", bin+string(os.PathListSeparator)+os.Getenv("PATH"))
+	ctx, cancel := context.WithCancelCause(t.Context())
+	defer cancel(nil)
+	enough := errors.New("enough")
+	ended := make(chan error, 1)
+	go func() {
+		_, err := c.folder().Build(ctx, cache, nil)
+		ended <- err
+	}()
+	var pid int
+	for tick := time.NewTicker(time.Millisecond); pid == 0; <-tick.C {
+		select {
+		case err := <-ended:
+			t.Fatalf("the build ended by itself: %v", err)
+		default:
+		}
+		found, err := filepath.Glob(filepath.Join(cache, "workers", "*", "pid"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(found) == 1 {
+			b, err := os.ReadFile(found[0])
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := fmt.Sscan(string(b), &pid); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	cancel(enough)
+	if err := <-ended; !errors.Is(err, enough) {
+		t.Errorf("%v, want the reason of the interruption", err)
+	}
+	if err := syscall.Kill(pid, 0); err == nil && !zombie(pid) {
+		t.Errorf("the compiler %d lives on", pid)
+	}
+	if left := leftovers(t, cache); len(left) > 0 {
+		t.Errorf("left in the cache: %q", left)
+	}
+}
+
+// zombie says whether a process has ended, and only its parent has not asked how.
+func zombie(pid int) bool {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	_, state, _ := strings.Cut(string(b), ") ")
+	return err == nil && strings.HasPrefix(state, "Z")
 }
 
 // An interrupted build says so, and leaves nothing half made.
