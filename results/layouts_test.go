@@ -32,8 +32,9 @@ func pooledOutcome(p Plan) Outcome {
 	return out
 }
 
-// A run with a pool, written and read, verified and reported.
-func TestPooledRun(t *testing.T) {
+// pooledRun writes a verified run of a source tree with a pool.
+func pooledRun(t testing.TB) string {
+	t.Helper()
 	p := pooledPlan()
 	r := create(t, p)
 	for _, trial := range pooledTrials(p) {
@@ -44,7 +45,13 @@ func TestPooledRun(t *testing.T) {
 	if _, err := r.Finish(pooledOutcome(p)); err != nil {
 		t.Fatal(err)
 	}
-	checks, err := Verify(r.Dir(), VerifyOptions{})
+	return r.Dir()
+}
+
+// A run with a pool, written and read, verified and reported.
+func TestPooledRun(t *testing.T) {
+	p, dir := pooledPlan(), pooledRun(t)
+	checks, err := Verify(dir, VerifyOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +60,7 @@ func TestPooledRun(t *testing.T) {
 			t.Errorf("%s: %s", c.Name, c.Detail)
 		}
 	}
-	f, err := Read(r.Dir())
+	f, err := Read(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +74,7 @@ func TestPooledRun(t *testing.T) {
 		t.Errorf("report: %v\n%s", err, &b)
 	}
 	for _, name := range []string{PlanFile, RawFile, ResultFile} { // a reference without a pool has no key of it
-		if n := strings.Count(content(t, r.Dir(), name), `"layout"`); name == RawFile && n != p.Len()/2 || name == PlanFile && n != 1 {
+		if n := strings.Count(content(t, dir, name), `"layout"`); name == RawFile && n != p.Len()/2 || name == PlanFile && n != 1 {
 			t.Errorf("%s has the key layout %d times", name, n)
 		}
 	}

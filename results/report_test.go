@@ -20,6 +20,7 @@ var goldenRuns = map[string]func(testing.TB) string{
 	"invalid":    func(t testing.TB) string { return brokenRun(t, StatusInvalid) },
 	"incomplete": func(t testing.TB) string { return brokenRun(t, StatusIncomplete) },
 	"exec":       execRun,
+	"trees":      pooledRun,
 }
 
 // execRun has a candidate with its own clock, and a warning.

@@ -218,7 +218,10 @@ func TestTwoRevisions(t *testing.T) {
 		t.Errorf("the plan's options %v", asked)
 	}
 	newProgram(t, nil, "verify", p.output).run(exitOK)
-	newProgram(t, nil, "verify", p.output, "--tree", filepath.Join(h.cache, "fanoutbench", "trees", h.main)).run(exitInvalid)
+	trees := filepath.Join(h.cache, "fanoutbench", "trees")
+	one, two := filepath.Join(trees, h.main), filepath.Join(trees, h.topic)
+	newProgram(t, nil, "verify", p.output, "--reference-tree", one, "--candidate-tree", two).run(exitOK)
+	newProgram(t, nil, "verify", p.output, "--reference-tree", two, "--candidate-tree", one).run(exitInvalid)
 	if list, err := h.git("worktree", "list"); err != nil || strings.Contains(list, "\n") {
 		t.Errorf("worktrees: %s, %v", list, err)
 	}
@@ -309,7 +312,7 @@ func TestCheckArmOfTree(t *testing.T) {
 	h := newHistory(t)
 	p := newProgram(t, h.env, "check-arm", "git:topic", "--repo", h.repo, "--set", arm.OptionStrategy+"=reuse")
 	p.run(exitOK)
-	if text := p.stdout.String(); strings.Contains(text, "FAIL") || strings.Count(text, "ok ") != 9 {
+	if text := p.stdout.String(); strings.Contains(text, "FAIL") || !strings.Contains(text, "ok    stop") {
 		t.Errorf("check-arm: %s", text)
 	}
 }

@@ -13,7 +13,10 @@
 // program's controller runs it, with its consumers and its clock. Such an arm has
 // the options of a builtin one and strategy, the worker's, which is splice where
 // it is not given. Resolve finds out what a spec names; Build then builds it, and
-// refuses a worker of another wire version, or without the strategy.
+// refuses a worker of another wire version, or without the strategy. With a pool of
+// layouts the worker of a builtin arm is built too, from the checkout around the
+// working directory: the record names its files and revision, since nothing can
+// show that this program was built from the same.
 //
 // A bare word must be exactly one of: the name of a built-in strategy, an
 // existing folder, a revision of the enclosing checkout (asked only if the word
