@@ -60,8 +60,9 @@ var rules = []rule{
 	{packages: "runtime/detokenizer/...", imports: []string{"runtime/tokenizer"}, tests: runtime, own: true},
 	{packages: "runtime/scheduler/...", imports: []string{"runtime/model", "runtime/kvcache"}, tests: runtime, own: true},
 	{packages: "runtime/fanout/...", imports: []string{"runtime/wire/...", "runtime/transport/...", "runtime/tokenizer", "runtime/detokenizer"}, tests: runtime, own: true},
+	{packages: "runtime/router/...", imports: []string{"runtime/wire/...", "runtime/transport/..."}, tests: runtime, own: true},
 	{packages: "runtime/server/...", imports: []string{
-		"runtime/wire/...", "runtime/transport/...", "runtime/tokenizer", "runtime/detokenizer", "runtime/fanout/...", "runtime/scheduler",
+		"runtime/wire/...", "runtime/transport/...", "runtime/tokenizer", "runtime/detokenizer", "runtime/fanout/...", "runtime/router/...", "runtime/scheduler",
 	}, tests: runtime, own: true},
 
 	{packages: "cmd/internal/controller/...", imports: with(harness, "runtime/wire/...", "runtime/transport/..."), tests: processes, own: true},
@@ -244,6 +245,8 @@ func TestImportRulesOnMadeUpTrees(t *testing.T) {
 		{"runtime/detokenizer", "runtime/tokenizer", true, true},
 		{"runtime/detokenizer", "runtime/wire", false, true},
 		{"runtime/fanout", "runtime/detokenizer", true, true},
+		{"runtime/router", "runtime/wire", true, true},
+		{"runtime/router", "runtime/fanout", false, true},
 		{"runtime/fanout", "stats", false, false},
 		{"runtime/fanout", "cmd/internal/stream", false, false},
 		{"runtime/scheduler", "runtime/tokenizer", false, true},

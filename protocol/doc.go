@@ -47,10 +47,13 @@
 //	transport     how opaque metadata travels in the measured plane: "msgpack"
 //	              (wrapped as bytes), or the control without wrappers, "native" on
 //	              Go arms and "pickle" on Python trees
-//	options       the --set of this arm, strings; an unknown key is an error
+//	options       the --set of this arm, strings; an unknown key is an error. An arm
+//	              of several detokenizers has the options "detokenizers" and
+//	              "router" of that section below
 //	http_workers  number of consumers, from 1
 //	consumer      "decode" or "raw"
-//	pace          "arrived" or "none"
+//	pace          "arrived", "none" or "rate:R", R batches a second in its shortest
+//	              decimal form, such as "rate:100"
 //	dir           absolute path of a folder of this process alone, for its sockets
 //	              and bulk files: the driver has made it (mode 0700, short enough
 //	              for a socket's address) and removes it; the controller removes
@@ -62,7 +65,8 @@
 //
 // It is sent when the worker is ready for batches. The driver refuses another
 // version, a transport not in force, a number of endpoints other than
-// http_workers, a number of messages other than 1 and an empty list of pids; a
+// http_workers, a number of messages other than 1, an empty list of pids, and
+// detokenizers or a router other than those of the options; a
 // later process of the same arm must say the same but for pids and endpoints.
 //
 //	version          Version
@@ -71,7 +75,7 @@
 //	transports       those that this arm has; transport is the one in force
 //	strategy         how batches are split, in the arm's own words
 //	options          in force, with defaults written out
-//	pids             the worker processes
+//	pids             the worker processes, router and every detokenizer included
 //	packages         versions of the toolchain and libraries that run, by name
 //	sources          [{"path", "sha256"}]: the files of its tree that were loaded,
 //	                 paths relative to the tree; may be empty where binary_sha256
@@ -81,6 +85,7 @@
 //	counters         names, each of which every result has
 //	endpoints        the consumers' addresses in index order
 //	router           how a detokenizer is chosen; "none" with one
+//	detokenizers     how many there are; may be left out if it is one
 //	messages         one: {"name", "fields": [{"name", "default"}]}, the message that
 //	                 consumers get, with its fields in wire order; default is a
 //	                 row's value when nothing set the field. It has rids,
@@ -92,6 +97,23 @@
 //
 // An exec: command runs in the driver's working folder. What its frames look like
 // is its own affair: the driver sees rows only.
+//
+// # Detokenizers
+//
+// A worker may be several processes: a router, which binds the arm's input, and
+// detokenizers that share the rows. Option "detokenizers" is their number, 1 to
+// 64, option "router" the rule by which a row goes to detokenizer
+// crc32(key) mod their number (IEEE polynomial, as zlib's):
+//
+//	rid   the key is the row's rid: every consumer gets rows from every detokenizer
+//	ipc   the key is the row's http_worker_ipc, as in SGLang: all rows of a consumer
+//	      come from one detokenizer, and which one depends on the endpoint's name,
+//	      so on the folder of the process
+//
+// The driver needs the rule: the fence has at least a row for each pair of
+// detokenizer and consumer that the rule can reach, so that every way is flushed.
+// Order of rows is wanted per rid, and per consumer only with one detokenizer.
+// One dead process ends the trial.
 //
 // # trial
 //
@@ -151,7 +173,11 @@
 // decoding each message on receipt with its opaque metadata. A message may hold
 // one row or several. With pace "arrived" batch s+1 is encoded when every row of
 // batch s has been decoded; with "none" as soon as batch s is sent, in another
-// thread if sending can block. Consumer "raw" reads frames and counts their rows without decoding
+// thread if sending can block. With "rate:R" batch s is due s/R seconds after the
+// clock's start and is sent then by another thread, never earlier. One that is
+// late, because a timer or the sender was, is sent at once, and those behind it
+// stay due when they were: lost time is caught up, and never added to the
+// schedule. Consumer "raw" reads frames and counts their rows without decoding
 // them, and decodes them when no clock runs. Collect garbage before, and pause
 // collection until the quiet period is over; leave the worker's collector alone.
 //
@@ -175,7 +201,9 @@
 //	  worker_cpu_ms   CPU time of all worker processes, all threads, from before
 //	                  batch 0 until the fence has arrived
 //	counters  by name: what the worker did for the stream, the fence left out,
-//	          divided by the number of the stream's batches
+//	          divided by the number of the stream's batches, added up over its
+//	          processes; but a router's messages, and their bytes, are not among
+//	          messages and bytes, which count what consumers got
 //	rows      a file: a Delivery object
 //	stalled   what was missing; left out when every row came. Metrics and counters
 //	          then count for nothing, but rows holds what did come, and the driver
@@ -254,12 +282,15 @@
 // worker of another version is refused.
 //
 //	configure  wire_version; strategy; zmq, the transport engine; endpoint, its input,
-//	           which it binds; send_ms, the deadline of one write to a consumer
+//	           which it binds; send_ms, the deadline of one write to a consumer. Of a
+//	           router only: router, its rule, and targets, the inputs of the
+//	           detokenizers, which are bound by then
 //	ready      wire_version; version, of the module it was built from; strategy;
 //	           needs_prepared, its strategy wants the frames in prepare; packages and
 //	           counters, as in the receipt
-//	prepare    vocabulary, as in the work; batches, those of the stream: the ones
-//	           after them are the fence's; frames, a file with a Frames object: every
+//	prepare    vocabulary, as in the work; batches, how many of those that this
+//	           process will get are the stream's, 0 if the router has none for it:
+//	           the ones after them are the fence's; frames, a file with a Frames object: every
 //	           frame that will be sent, fence included, in order, base64; left out
 //	           unless ready asked for it
 //	report     batches, of the stream, that it has handled; counters, per batch of

@@ -84,6 +84,7 @@ type Receipt struct {
 	Counters       []string          `json:"counters"`      // names that results will hold
 	Endpoints      []string          `json:"endpoints"`     // the consumers, in index order
 	Router         string            `json:"router"`        // how a detokenizer is chosen; "none" with one
+	Detokenizers   int               `json:"detokenizers,omitempty"`
 	Messages       []Message         `json:"messages"`
 }
 

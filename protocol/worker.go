@@ -19,6 +19,10 @@ const (
 	CounterMessages      = "messages"
 	CounterBytes         = "bytes"
 	CounterAllocations   = "allocations"
+
+	// CounterRouterMessages is what a router sent to its detokenizers; only arms
+	// with a router have it.
+	CounterRouterMessages = "router_messages"
 )
 
 // Configure tells a worker what to run.
@@ -29,6 +33,10 @@ type Configure struct {
 	ZMQ         string `json:"zmq"`
 	Endpoint    string `json:"endpoint"` // its input, which it binds
 	SendMS      int    `json:"send_ms"`  // deadline of one write
+
+	// Of a router only.
+	Router  string   `json:"router,omitempty"`  // its rule, RouterRID or RouterIPC
+	Targets []string `json:"targets,omitempty"` // the detokenizers' inputs, in index order
 }
 
 // Ready is a worker's answer; its input endpoint is bound by then.
