@@ -5,6 +5,8 @@ import (
 	"iter"
 	"slices"
 	"unicode/utf8"
+
+	"github.com/fanoutbench/fanoutbench/protocol"
 )
 
 // Limits of a plan. MaxTrials and MaxRaw keep a run readable in memory.
@@ -105,12 +107,14 @@ func (p Plan) checkNames() error {
 	}{
 		{"transport", p.Transport, transports},
 		{"consumer", p.Consumer, consumers},
-		{"pace", p.Pace, paces},
 		{"process", p.Process, processes},
 	} {
 		if !slices.Contains(f.wanted, f.value) {
 			return unwanted(f.name, f.value, "one of %q", f.wanted)
 		}
+	}
+	if _, err := protocol.ParsePace(p.Pace); err != nil {
+		return unwanted("pace", p.Pace, "one of %q, or rate:R with R batches a second, %g to %g", paces, protocol.MinRate, protocol.MaxRate)
 	}
 	for _, f := range []struct {
 		name, value string

@@ -55,7 +55,7 @@ type Plan struct {
 	Stream         string   `json:"stream"`
 	HTTPWorkers    int      `json:"http_workers"`
 	Consumer       string   `json:"consumer"`
-	Pace           string   `json:"pace"`
+	Pace           string   `json:"pace"`    // arrived, none or rate:R
 	Process        string   `json:"process"` // fresh processes each "round", or one set for the "run"
 	TimeoutMS      int      `json:"timeout_ms"`
 	StartTimeoutMS int      `json:"start_timeout_ms"`

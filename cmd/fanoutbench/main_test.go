@@ -12,7 +12,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -73,13 +72,13 @@ func TestMain(m *testing.M) {
 	main()
 }
 
-// note appends this process's role and id, in one write.
+// note appends this process's role, its id and its parent's, in one write.
 func note(role string) error {
 	f, err := os.OpenFile(os.Getenv(envPIDs), os.O_APPEND|os.O_WRONLY, 0)
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(f, "%s %d\n", role, os.Getpid())
+	_, err = fmt.Fprintf(f, "%s %d %d\n", role, os.Getpid(), os.Getppid())
 	return errors.Join(err, f.Close())
 }
 
@@ -196,17 +195,23 @@ func filesBelow(t *testing.T, dir string) (files []string) {
 // pids are the ids of the program's processes of that role, or of all.
 func (p *program) pids(role string) (pids []int) {
 	p.t.Helper()
+	return p.children(role, 0)
+}
+
+// children is pids for those of one parent, or of any if that is 0.
+func (p *program) children(role string, parent int) (pids []int) {
+	p.t.Helper()
 	b, err := os.ReadFile(p.pidFile())
 	if err != nil {
 		p.t.Fatal(err)
 	}
 	for line := range strings.Lines(string(b)) {
-		name, number, _ := strings.Cut(strings.TrimSpace(line), " ")
-		pid, err := strconv.Atoi(number)
-		if err != nil {
+		var name string
+		var pid, by int
+		if _, err := fmt.Sscan(line, &name, &pid, &by); err != nil {
 			p.t.Fatalf("line %q: %v", line, err)
 		}
-		if role == "" || role == name {
+		if (role == "" || role == name) && (parent == 0 || parent == by) {
 			pids = append(pids, pid)
 		}
 	}

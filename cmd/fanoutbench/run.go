@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -30,6 +31,7 @@ type runFlags struct {
 	counts                             []int
 	metadata                           []string
 	rounds, repetitions, workers       int
+	detokenizers                       int
 	seed                               uint64
 	timeout, startTimeout              time.Duration
 	output                             string
@@ -74,8 +76,9 @@ func newRun(name string) *cobra.Command {
 	fl.IntVar(&f.repetitions, "repetitions", 3, "trials of each arm in a cell and round")
 	fl.Uint64Var(&f.seed, "seed", 0, "of the coins and the metadata (default: random, recorded)")
 	fl.IntVar(&f.workers, "http-workers", 4, "consumers, one endpoint each")
+	fl.IntVar(&f.detokenizers, "detokenizers", 1, "detokenizers of both arms, behind a router if several: short for --set detokenizers=N")
 	fl.StringVar(&f.consumer, "consumer", protocol.ConsumerDecode, "decode every message on receipt, or raw: count its rows only")
-	fl.StringVar(&f.pace, "pace", protocol.PaceArrived, "send a batch when all rows of the one before have arrived, or none: at once")
+	fl.StringVar(&f.pace, "pace", protocol.PaceArrived, "send a batch when all rows of the one before have arrived; none: at once; a number: so many a second")
 	fl.StringVar(&f.process, "process", driver.ProcessRound, "fresh processes each round, or one set for the whole run")
 	fl.IntVar(&f.layouts, "layouts", 0, "link each worker this often, its functions in another order each time, and draw one of them a round; 0: off")
 	fl.DurationVar(&f.timeout, "timeout", 30*time.Second, "of one trial")
@@ -96,8 +99,11 @@ func (f *runFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	p := f.plan(arms)
-	if err := p.Validate(); err != nil {
+	p, err := f.plan(arms)
+	if err == nil {
+		err = p.Validate()
+	}
+	if err != nil {
 		return usageError{err}
 	}
 	if err := f.checkLayouts(arms); err != nil {
@@ -142,6 +148,10 @@ func (f *runFlags) arms(ctx context.Context) (map[string]arm.Arm, error) {
 		return nil, err
 	}
 	f.resolver.Repo = f.repo
+	f.sets = slices.Clone(f.sets)
+	if f.detokenizers != 1 {
+		f.sets = append(f.sets, fmt.Sprintf("%s=%d", protocol.OptionDetokenizers, f.detokenizers))
+	}
 	arms := map[string]arm.Arm{}
 	for _, a := range []struct {
 		name, spec string
@@ -186,7 +196,7 @@ func newResolver(ctx context.Context) (*arm.Resolver, error) {
 	return arm.NewResolver(ctx, self)
 }
 
-func (f *runFlags) plan(arms map[string]arm.Arm) results.Plan {
+func (f *runFlags) plan(arms map[string]arm.Arm) (results.Plan, error) {
 	asked := func(name string) results.ArmPlan {
 		a := results.ArmPlan{Spec: arms[name].Spec, Options: arms[name].Asked()}
 		if arms[name].HasLayouts() {
@@ -197,9 +207,17 @@ func (f *runFlags) plan(arms map[string]arm.Arm) results.Plan {
 	return plan.New(results.Plan{
 		ToolVersion: toolVersion(), Reference: asked(results.Reference), Candidate: asked(results.Candidate),
 		Transport: f.transport, Counts: f.counts, Metadata: f.metadata, Rounds: f.rounds, Repetitions: f.repetitions,
-		Seed: f.seed, Stream: "seed", HTTPWorkers: f.workers, Consumer: f.consumer, Pace: f.pace, Process: f.process,
+		Seed: f.seed, Stream: "seed", HTTPWorkers: f.workers, Consumer: f.consumer, Pace: pace(f.pace), Process: f.process,
 		TimeoutMS: int(f.timeout.Milliseconds()), StartTimeoutMS: int(f.startTimeout.Milliseconds()),
 	})
+}
+
+// pace is what the plan calls a pace of the command line: a number is a rate.
+func pace(flag string) string {
+	if rate, err := strconv.ParseFloat(flag, 64); err == nil {
+		return protocol.RatePace(rate)
+	}
+	return flag
 }
 
 // toolVersion is the module version that this program was built as.

@@ -121,6 +121,10 @@ func (r *Resolver) Resolve(ctx context.Context, spec string, set map[string]stri
 		return Arm{}, &SpecError{spec, fmt.Sprintf("unknown kind %q, want one of %s", kind, strings.Join(kinds, ", "))}
 	}
 	maps.Copy(a.Options, set)
+	// These two mean the same in every arm: the plan's fence is made for them.
+	if _, err := protocol.ParseRouting(a.Options); err != nil {
+		return Arm{}, &SpecError{spec, err.Error()}
+	}
 	switch kind {
 	case KindBuiltin:
 		return a, checkOptions(a, r.Listing)
@@ -131,8 +135,11 @@ func (r *Resolver) Resolve(ctx context.Context, spec string, set map[string]stri
 	return a, nil
 }
 
-// OptionZMQ is the option of a builtin arm: the ZeroMQ engine.
+// OptionZMQ is the option of a builtin arm for the ZeroMQ engine.
 const OptionZMQ = "zmq"
+
+// controllerOptions are all that this program's controller has.
+var controllerOptions = []string{OptionZMQ, protocol.OptionDetokenizers, protocol.OptionRouter}
 
 // checkOptions refuses what this program's controller would refuse, before
 // anything runs. The options of exec arms are known to their controllers only.
@@ -149,7 +156,7 @@ func checkOptions(a Arm, l protocol.Listing) error {
 // checkNames refuses options that there are not; it needs no worker for that.
 func checkNames(a Arm) error {
 	for _, k := range slices.Sorted(maps.Keys(a.Options)) {
-		if k != OptionZMQ {
+		if !slices.Contains(controllerOptions, k) {
 			return &SpecError{a.Spec, fmt.Sprintf("no option %q, a %s arm has %s", k, a.Kind, a.optionNames())}
 		}
 	}

@@ -62,10 +62,11 @@ func (a Arm) Asked() map[string]string {
 }
 
 func (a Arm) optionNames() string {
+	names := strings.Join(controllerOptions, ", ")
 	if a.Kind == KindBuiltin {
-		return OptionZMQ
+		return names
 	}
-	return OptionStrategy + ", " + OptionZMQ
+	return OptionStrategy + ", " + names
 }
 
 // Base is the arm that a dir or git arm is compared with when no other is named:

@@ -181,7 +181,7 @@ func (c *checker) single(ctx context.Context) error {
 
 // trial plays one stream and has its rows judged.
 func (c *checker) trial(ctx context.Context, s *arm.Session, dir string, ordinal int, cell protocol.Cell, workers int) error {
-	data, file, err := work(dir, ordinal, cell, workers)
+	data, file, err := c.work(dir, ordinal, cell, workers)
 	if err != nil {
 		return err
 	}
@@ -220,9 +220,16 @@ func checkMetrics(m protocol.Metrics, outerMS float64) error {
 	return nil
 }
 
-func work(dir string, ordinal int, cell protocol.Cell, workers int) (protocol.Work, protocol.File, error) {
+func (c *checker) work(dir string, ordinal int, cell protocol.Cell, workers int) (protocol.Work, protocol.File, error) {
 	data, err := stream.Seed(seed, stream.Place{Cell: cell, Ordinal: uint32(ordinal)}, workers)
 	if err != nil {
+		return data, protocol.File{}, err
+	}
+	routing, err := protocol.ParseRouting(c.conf.Arm.Options)
+	if err != nil {
+		return data, protocol.File{}, err
+	}
+	if data.Fence, err = stream.FencePaths(routing).Widen(data.Fence); err != nil {
 		return data, protocol.File{}, err
 	}
 	file, err := protocol.WriteFile(filepath.Join(dir, fmt.Sprintf("work-%d.json", ordinal)), data)
@@ -231,7 +238,7 @@ func work(dir string, ordinal int, cell protocol.Cell, workers int) (protocol.Wo
 
 // layout judges an arm by its own message: every field of it counts.
 func layout(r protocol.Receipt) oracle.Layout {
-	l := oracle.Layout{Endpoints: r.Endpoints, Defaults: map[string]json.RawMessage{}}
+	l := oracle.Layout{Endpoints: r.Endpoints, Detokenizers: r.Detokenizers, Defaults: map[string]json.RawMessage{}}
 	for _, f := range r.Messages[0].Fields {
 		l.Defaults[f.Name] = f.Default
 	}
@@ -272,7 +279,7 @@ func (c *checker) wrongHash(ctx context.Context) error {
 		return err
 	}
 	cell := protocol.Cell{Count: 1, Metadata: stream.Plain}
-	_, file, err := work(dir, 0, cell, consumers)
+	_, file, err := c.work(dir, 0, cell, consumers)
 	if err != nil {
 		return errors.Join(err, s.Stop(ctx))
 	}

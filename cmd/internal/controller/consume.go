@@ -224,13 +224,13 @@ func (r *run) measure(ctx context.Context, stream, fence []*outgoing) (protocol.
 	defer cancel()
 	b := r.c.inbox
 	b.reset(r.rows() + r.fence)
-	pids := []int{r.c.worker.pid()}
+	pids := r.c.crew.pids()
 	cpuBefore, cpuErr := cpuclock.Sum(pids)
 	start := time.Now()
-	err := r.send(limited, stream, r.c.hello.Pace)
+	err := r.send(limited, stream, r.c.hello.Pace, start)
 	metrics := r.times(start)
 	if err == nil {
-		err = r.send(limited, fence, protocol.PaceArrived)
+		err = r.send(limited, fence, protocol.PaceArrived, start)
 	}
 	if cpuAfter, err := cpuclock.Sum(pids); err == nil && cpuErr == nil {
 		ms := milliseconds(cpuAfter - cpuBefore)
@@ -260,7 +260,7 @@ func (r *run) rows() int {
 }
 
 // send sends batches at the given pace and receives all their rows.
-func (r *run) send(ctx context.Context, batches []*outgoing, pace string) error {
+func (r *run) send(ctx context.Context, batches []*outgoing, pace string, start time.Time) error {
 	want := r.c.inbox.rows
 	if pace == protocol.PaceArrived {
 		for _, o := range batches {
@@ -274,21 +274,67 @@ func (r *run) send(ctx context.Context, batches []*outgoing, pace string) error 
 		}
 		return nil
 	}
-	sent := make(chan error, 1)
-	go func() {
-		for _, o := range batches {
-			if err := r.c.sendBatch(o); err != nil {
-				sent <- err
-				return
-			}
-		}
-		sent <- nil
-	}()
+	rate, err := protocol.ParsePace(pace)
+	if err != nil {
+		return err
+	}
 	for _, o := range batches {
 		want += o.rows()
 	}
-	err := r.c.inbox.receive(ctx, want)
+	sending, give := context.WithCancel(ctx)
+	defer give()
+	sent := make(chan error, 1)
+	go func() { sent <- r.c.sendAll(sending, batches, rate, start) }()
+	err = r.c.inbox.receive(ctx, want)
+	if err != nil {
+		give() // what is not due yet is not sent any more
+	}
 	return errors.Join(cause(ctx, err), <-sent)
+}
+
+// checkSchedule refuses a pace at which a stream cannot end in time.
+func (c *controller) checkSchedule(batches int) error {
+	rate, err := protocol.ParsePace(c.hello.Pace)
+	if err != nil || rate == 0 {
+		return err
+	}
+	last := protocol.Intended(rate, batches-1)
+	if wait := time.Duration(c.hello.WaitMS) * time.Millisecond; last >= wait {
+		return fmt.Errorf("pace %s: the last of %d batches is due after %v, want less than the %v that rows may take", c.hello.Pace, batches, last, wait)
+	}
+	return nil
+}
+
+// sendAll sends batches without waiting for their rows: at once, or at a rate
+// batch s so long after start, or when it can if that is past. A wait that ctx
+// cuts short is no error of the sender's.
+func (c *controller) sendAll(ctx context.Context, batches []*outgoing, rate float64, start time.Time) error {
+	for s, o := range batches {
+		if rate > 0 {
+			if !wait(ctx, time.Until(start.Add(protocol.Intended(rate, s)))) {
+				return nil
+			}
+		}
+		if err := c.sendBatch(o); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// wait reports whether so much time passed before ctx was done.
+func wait(ctx context.Context, d time.Duration) bool {
+	if d <= 0 {
+		return ctx.Err() == nil
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
 }
 
 // cause replaces a context's own error by what ended it.

@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -24,8 +25,12 @@ type Config struct {
 	Log      io.Writer // the worker's standard error
 }
 
-// optionZMQ is the one option of a builtin arm so far.
-const optionZMQ = "zmq"
+// Options of a builtin arm.
+const (
+	optionZMQ          = "zmq"
+	optionDetokenizers = protocol.OptionDetokenizers
+	optionRouter       = protocol.OptionRouter
+)
 
 type controller struct {
 	conf    Config
@@ -33,7 +38,8 @@ type controller struct {
 	hello   protocol.Hello
 	options map[string]string
 	inbox   *inbox
-	worker  *workerProcess
+	routing protocol.Routing
+	crew    *crew
 	push    transport.Push
 	frame   []byte    // buffer of outgoing frames
 	start   time.Time // zero of this process's own clock
@@ -145,24 +151,16 @@ func (c *controller) open(ctx context.Context, line protocol.Line) (protocol.Rec
 	if c.inbox, err = newInbox(c.options[optionZMQ], c.endpoints(), c.hello.Consumer); err != nil {
 		return r, err
 	}
-	input := "ipc://" + filepath.Join(c.hello.Dir, "w")
 	wait := time.Duration(c.hello.WaitMS) * time.Millisecond
-	worker, err := startWorker(ctx, c.conf, protocol.Configure{
-		Type:        protocol.TypeConfigure,
-		WireVersion: protocol.WireVersion,
-		Strategy:    c.conf.Strategy,
-		ZMQ:         c.options[optionZMQ],
-		Endpoint:    input,
-		SendMS:      c.hello.WaitMS,
-	})
+	crew, err := c.startCrew(ctx)
 	if err != nil {
 		return r, err
 	}
-	c.worker = worker
+	c.crew = crew
 	// A worker that takes no more bytes blocks a write of this process; without
 	// it the write fails at once.
-	context.AfterFunc(ctx, func() { _ = worker.stop() }) // close returns the same error
-	c.push, err = transport.Connect(ctx, c.options[optionZMQ], input, transport.Options{DialTimeout: wait, SendTimeout: wait})
+	context.AfterFunc(ctx, func() { _ = crew.stop() }) // close returns the same error
+	c.push, err = transport.Connect(ctx, c.options[optionZMQ], c.endpoint(inputName), transport.Options{DialTimeout: wait, SendTimeout: wait})
 	if err != nil {
 		return r, err
 	}
@@ -180,18 +178,30 @@ func (c *controller) check() error {
 		return fmt.Errorf("controller: http_workers is %d, want at least 1", h.HTTPWorkers)
 	case h.Consumer != protocol.ConsumerDecode && h.Consumer != protocol.ConsumerRaw:
 		return fmt.Errorf("controller: consumer %q, want %q or %q", h.Consumer, protocol.ConsumerDecode, protocol.ConsumerRaw)
-	case h.Pace != protocol.PaceArrived && h.Pace != protocol.PaceNone:
-		return fmt.Errorf("controller: pace %q, want %q or %q", h.Pace, protocol.PaceArrived, protocol.PaceNone)
 	case h.WaitMS < 1:
 		return fmt.Errorf("controller: wait_ms is %d, want at least 1", h.WaitMS)
 	}
-	c.options = map[string]string{optionZMQ: transport.Engines()[0]}
+	if _, err := protocol.ParsePace(h.Pace); err != nil {
+		return fmt.Errorf("controller: %w", err)
+	}
+	return c.setOptions()
+}
+
+// setOptions checks the options of hello and writes the defaults of others out.
+func (c *controller) setOptions() (err error) {
+	h := c.hello
+	c.options = map[string]string{optionZMQ: transport.Engines()[0], optionDetokenizers: "", optionRouter: ""}
 	for _, name := range slices.Sorted(maps.Keys(h.Options)) {
 		if _, ok := c.options[name]; !ok {
 			return fmt.Errorf("controller: option %q is not one of a builtin arm's: %s", name, strings.Join(slices.Sorted(maps.Keys(c.options)), ", "))
 		}
 		c.options[name] = h.Options[name]
 	}
+	if c.routing, err = protocol.ParseRouting(h.Options); err != nil {
+		return fmt.Errorf("controller: %w", err)
+	}
+	c.options[optionDetokenizers] = strconv.Itoa(c.routing.Detokenizers)
+	c.options[optionRouter] = c.routing.Router
 	return nil
 }
 
@@ -200,10 +210,12 @@ var transports = []string{protocol.TransportMsgpack, protocol.TransportNative}
 func (c *controller) endpoints() []string {
 	e := make([]string, c.hello.HTTPWorkers)
 	for i := range e {
-		e[i] = "ipc://" + filepath.Join(c.hello.Dir, fmt.Sprintf("c%d", i))
+		e[i] = c.endpoint(fmt.Sprintf("c%d", i))
 	}
 	return e
 }
+
+func (c *controller) endpoint(name string) string { return "ipc://" + filepath.Join(c.hello.Dir, name) }
 
 func (c *controller) receipt() (protocol.Receipt, error) {
 	binaries, err := c.binaries()
@@ -214,18 +226,19 @@ func (c *controller) receipt() (protocol.Receipt, error) {
 		Type:           protocol.TypeReceipt,
 		Version:        protocol.Version,
 		Runtime:        "fanoutbench",
-		RuntimeVersion: c.worker.ready.Version,
+		RuntimeVersion: c.crew.ready().Version,
 		Transports:     transports,
 		Transport:      c.hello.Transport,
-		Strategy:       c.worker.ready.Strategy,
+		Strategy:       c.crew.ready().Strategy,
 		Options:        c.options,
-		PIDs:           []int{c.worker.pid()},
-		Packages:       c.worker.ready.Packages,
+		PIDs:           c.crew.pids(),
+		Packages:       c.crew.ready().Packages,
 		Sources:        []protocol.Source{}, // the driver hashes a Go tree's files itself
 		BinarySHA256:   binaries,
-		Counters:       c.worker.ready.Counters,
+		Counters:       c.crew.counters(),
 		Endpoints:      c.endpoints(),
-		Router:         "none",
+		Router:         c.routing.Router,
+		Detokenizers:   c.routing.Detokenizers,
 		Messages:       messageLayouts(),
 	}, nil
 }
@@ -237,7 +250,7 @@ func (c *controller) trial(ctx context.Context, t protocol.Trial) (protocol.Resu
 	}
 	r, err := c.play(ctx, t, w)
 	if err != nil {
-		return r, fmt.Errorf("controller: trial %s: %w", t.ID, c.worker.explain(ctx, err))
+		return r, fmt.Errorf("controller: trial %s: %w", t.ID, c.crew.explain(ctx, err))
 	}
 	return r, nil
 }
@@ -245,7 +258,7 @@ func (c *controller) trial(ctx context.Context, t protocol.Trial) (protocol.Resu
 // play runs one trial: untimed preparation, the timed stream, the fence, the
 // quiet period, the report.
 func (c *controller) play(ctx context.Context, t protocol.Trial, w protocol.Work) (protocol.Result, error) {
-	ctx, cancel := c.worker.watch(ctx)
+	ctx, cancel := c.crew.watch(ctx)
 	defer cancel()
 	stream, err := c.outgoing(w.Stream)
 	if err != nil {
@@ -258,6 +271,9 @@ func (c *controller) play(ctx context.Context, t protocol.Trial, w protocol.Work
 	if err := c.prepare(ctx, w, append(slices.Clone(stream), fence...)); err != nil {
 		return protocol.Result{}, err
 	}
+	if err := c.checkSchedule(len(w.Stream)); err != nil {
+		return protocol.Result{}, err
+	}
 	run := newRun(c, w)
 	runtime.GC()
 	percent := debug.SetGCPercent(-1)
@@ -266,12 +282,9 @@ func (c *controller) play(ctx context.Context, t protocol.Trial, w protocol.Work
 	if err != nil {
 		return protocol.Result{}, err
 	}
-	report, err := c.worker.report(ctx)
+	counters, err := c.crew.report(ctx, len(w.Stream))
 	if err != nil {
 		return protocol.Result{}, err
-	}
-	if len(report.Errors) > 0 {
-		return protocol.Result{}, fmt.Errorf("the worker reports: %s", strings.Join(report.Errors, "; "))
 	}
 	delivery, err := c.inbox.delivery()
 	if err != nil {
@@ -282,7 +295,7 @@ func (c *controller) play(ctx context.Context, t protocol.Trial, w protocol.Work
 		Type:     protocol.TypeResult,
 		ID:       t.ID,
 		Metrics:  metrics,
-		Counters: report.Counters,
+		Counters: counters,
 		Rows:     rows,
 		Stalled:  run.stalled,
 	}, err
@@ -311,9 +324,9 @@ func (c *controller) closeWorker() error {
 		errs = append(errs, c.push.Close())
 		c.push = nil
 	}
-	if c.worker != nil {
-		errs = append(errs, c.worker.stop())
-		c.worker = nil
+	if c.crew != nil {
+		errs = append(errs, c.crew.stop())
+		c.crew = nil
 	}
 	return errors.Join(errs...)
 }

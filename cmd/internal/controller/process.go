@@ -1,12 +1,10 @@
 package controller
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -28,8 +26,9 @@ const (
 	obituaryGrace = 300 * time.Millisecond
 )
 
-// workerProcess is the worker and its input's socket.
+// workerProcess is one process of the worker and its input's socket.
 type workerProcess struct {
+	name   string // worker, router or detokenizer N
 	child  *process.Child
 	socket string
 	ready  protocol.Ready
@@ -39,108 +38,52 @@ type workerProcess struct {
 	told    atomic.Bool // its end is in an error already
 }
 
-// startWorker runs the worker and takes it through configure.
-func startWorker(ctx context.Context, conf Config, configure protocol.Configure) (*workerProcess, error) {
+func spawn(conf Config, name, endpoint string) (*workerProcess, error) {
 	child, err := process.Start(conf.Worker, process.DieWithParent, conf.Log)
 	if err != nil {
-		return nil, fmt.Errorf("controller: worker: %w", err)
+		return nil, fmt.Errorf("controller: %s: %w", name, err)
 	}
-	w := &workerProcess{child: child, socket: strings.TrimPrefix(configure.Endpoint, "ipc://")}
-	if err := w.handshake(ctx, configure); err != nil {
-		return nil, errors.Join(err, w.stop())
-	}
-	return w, nil
+	return &workerProcess{name: name, child: child, socket: strings.TrimPrefix(endpoint, "ipc://")}, nil
 }
 
+// handshake takes a process through configure.
 func (w *workerProcess) handshake(ctx context.Context, configure protocol.Configure) error {
 	if err := w.child.Ask(ctx, configure, protocol.TypeReady, &w.ready); err != nil {
-		return fmt.Errorf("controller: configure worker: %w", err)
+		return fmt.Errorf("controller: configure %s: %w", w.name, err)
 	}
 	if w.ready.WireVersion != protocol.WireVersion {
-		return fmt.Errorf("controller: the worker speaks wire version %d, this controller %d", w.ready.WireVersion, protocol.WireVersion)
+		return fmt.Errorf("controller: the %s speaks wire version %d, this controller %d", w.name, w.ready.WireVersion, protocol.WireVersion)
 	}
 	return nil
 }
 
 func (w *workerProcess) report(ctx context.Context) (protocol.Report, error) {
 	var r protocol.Report
-	err := w.child.Ask(ctx, protocol.Signal{Type: protocol.TypeReport}, protocol.TypeReport, &r)
-	return r, err
-}
-
-// errWorkerEnded is the cause of a trial cut short by its worker's death.
-var errWorkerEnded = errors.New("the worker's process ended")
-
-// watch derives a context that is cancelled when the worker ends, so that a
-// wait for rows does not outlast the process that should send them.
-func (w *workerProcess) watch(parent context.Context) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancelCause(parent)
-	go func() {
-		select {
-		case <-w.child.Ended():
-			cancel(errWorkerEnded)
-		case <-ctx.Done():
-		}
-	}()
-	return ctx, func() { cancel(nil) }
-}
-
-// explain adds to a trial's error that the worker is dead, and how it died. A
-// failed write may be seen before the death that is behind it, hence the wait.
-func (w *workerProcess) explain(ctx context.Context, err error) error {
-	grace := obituaryGrace
-	if ctx.Err() != nil {
-		grace = 0 // this arm is being ended, its worker's end is no news
+	if err := w.child.Ask(ctx, protocol.Signal{Type: protocol.TypeReport}, protocol.TypeReport, &r); err != nil {
+		return r, fmt.Errorf("the %s's report: %w", w.name, err)
 	}
-	if why := w.child.Obituary(grace); why != nil {
-		w.told.Store(true)
-		return fmt.Errorf("%w; worker: %w", err, why)
-	}
-	return err
+	return r, nil
 }
 
-// stop ends the worker and removes its socket, should it have left it. It may
+// stop ends the process and removes its socket, should it have left it. It may
 // be called more than once and while a trial runs: the trial then fails.
 func (w *workerProcess) stop() error {
 	w.once.Do(func() {
 		killed := w.child.End(leaveGrace, termGrace)
 		switch err := w.child.Exit(); {
 		case killed:
-			w.stopErr = fmt.Errorf("controller: the worker did not leave within %v of its input's end, nor of SIGTERM", leaveGrace+termGrace)
+			w.stopErr = fmt.Errorf("controller: the %s did not leave within %v of its input's end, nor of SIGTERM", w.name, leaveGrace+termGrace)
 		case err != nil && !w.told.Load():
-			w.stopErr = fmt.Errorf("controller: worker: %w", w.child.Obituary(0))
+			w.stopErr = fmt.Errorf("controller: %s: %w", w.name, w.child.Obituary(0))
 		}
 		if err := os.Remove(w.socket); err != nil && !errors.Is(err, os.ErrNotExist) {
-			w.stopErr = errors.Join(w.stopErr, fmt.Errorf("controller: the worker's socket: %w", err))
+			w.stopErr = errors.Join(w.stopErr, fmt.Errorf("controller: the %s's socket: %w", w.name, err))
 		}
 	})
 	return w.stopErr
 }
 
 func (w *workerProcess) pid() int { return w.child.PID() }
-
-// prepare tells the worker what comes, with the frames themselves if its
-// strategy asks for them.
-func (c *controller) prepare(ctx context.Context, w protocol.Work, all []*outgoing) error {
-	p := protocol.Prepare{Type: protocol.TypePrepare, Vocabulary: w.Vocabulary, Batches: len(w.Stream)}
-	if c.worker.ready.NeedsPrepared {
-		var frames protocol.Frames
-		for _, o := range all {
-			frame, err := o.encode(nil)
-			if err != nil {
-				return err
-			}
-			frames.Frames = append(frames.Frames, bytes.Clone(frame))
-		}
-		f, err := protocol.WriteFile(filepath.Join(c.hello.Dir, "frames.json"), frames)
-		if err != nil {
-			return err
-		}
-		p.Frames = &f
-	}
-	var done protocol.Signal
-	return c.worker.child.Ask(ctx, p, protocol.TypePrepared, &done)
-}
 
 // binaries are the hashes of the executables that run: this process's and its
 // worker's, one if they are the same file.

@@ -8,6 +8,8 @@ import (
 
 	"github.com/fanoutbench/fanoutbench/cmd/internal/arm"
 	"github.com/fanoutbench/fanoutbench/cmd/internal/oracle"
+	"github.com/fanoutbench/fanoutbench/cmd/internal/plan"
+	"github.com/fanoutbench/fanoutbench/protocol"
 	"github.com/fanoutbench/fanoutbench/results"
 )
 
@@ -19,6 +21,9 @@ const optionZMQ = "zmq"
 func (d *driver) meet(name string, round int, s *arm.Session) error {
 	a := d.conf.Arms[name]
 	r := s.Receipt
+	if err := d.checkRouting(name, r); err != nil {
+		return err
+	}
 	about := results.Arm{
 		Spec: a.Spec, Runtime: r.Runtime + " " + r.RuntimeVersion, Strategy: r.Strategy, ZMQ: r.Options[optionZMQ],
 		Options: r.Options, Packages: r.Packages, BinarySHA256: r.BinarySHA256, OwnClock: a.OwnClock(),
@@ -40,11 +45,28 @@ func (d *driver) meet(name string, round int, s *arm.Session) error {
 		}
 	}
 	d.about[name] = about
-	layout := oracle.Layout{Endpoints: r.Endpoints, Defaults: map[string]json.RawMessage{}}
+	layout := oracle.Layout{Endpoints: r.Endpoints, Detokenizers: r.Detokenizers, Defaults: map[string]json.RawMessage{}}
 	for _, f := range s.Layout().Fields {
 		layout.Defaults[f.Name] = f.Default
 	}
 	d.layouts[name] = layout
+	return nil
+}
+
+// checkRouting wants an arm to route rows as its options say, since the plan's
+// fence was made for that.
+func (d *driver) checkRouting(name string, r protocol.Receipt) error {
+	routings, err := plan.Routings(d.plan)
+	if err != nil {
+		return err
+	}
+	want, n := routings[name], max(1, r.Detokenizers)
+	switch {
+	case n != want.Detokenizers:
+		return fmt.Errorf("receipt: %d detokenizers, but by its options the arm has %d: say --%s-set %s=%d", n, want.Detokenizers, name, protocol.OptionDetokenizers, n)
+	case n > 1 && r.Router != want.Router:
+		return fmt.Errorf("receipt: router %q, but by its options the arm has %q: say --%s-set %s=%s", r.Router, want.Router, name, protocol.OptionRouter, r.Router)
+	}
 	return nil
 }
 

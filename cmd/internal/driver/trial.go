@@ -142,6 +142,13 @@ func (d *driver) work(slot results.Slot) (*work, error) {
 	if err != nil {
 		return nil, err
 	}
+	paths, err := plan.FencePaths(d.plan)
+	if err != nil {
+		return nil, err
+	}
+	if data.Fence, err = paths.Widen(data.Fence); err != nil {
+		return nil, err
+	}
 	w := &work{}
 	if w.want, err = oracle.New(data, d.plan.HTTPWorkers); err != nil {
 		return nil, err

@@ -4,7 +4,9 @@
 // strategies it judges.
 //
 // It checks, for each trial: every row known, on the consumer it was sent to,
-// none missing, none twice; the order of rows at every consumer; every field
+// none missing, none twice; the order of rows at every consumer, if one
+// detokenizer sends them all, else of each rid's rows alone, which shows in their
+// fields and text; every field
 // that the arm's message has, as JSON values (times of time_stats within
 // 5e-6 s, everything else exact); every other field at its default;
 // http_worker_ipcs, which grouped messages set and single rows leave null, null

@@ -7,23 +7,24 @@ import (
 	"github.com/fanoutbench/fanoutbench/results"
 )
 
-func pooled(seed uint64) results.Plan {
+func pooled(t testing.TB, seed uint64) results.Plan {
+	t.Helper()
 	p := defaults()
 	p.Seed, p.Rounds, p.Process = seed, 199, results.ProcessRound
 	p.Reference.Layouts, p.Candidate.Layouts = 4, 4
-	return New(p)
+	return mustNew(t, p)
 }
 
 // Draws follow from the seed, use the whole pool evenly, and are not the same on
 // both sides; a pool moves no coin.
 func TestLayouts(t *testing.T) {
-	p, again, other := pooled(1), pooled(1), pooled(2)
+	p, again, other := pooled(t, 1), pooled(t, 1), pooled(t, 2)
 	if !slices.Equal(p.Reference.Layout, again.Reference.Layout) || slices.Equal(p.Reference.Layout, other.Reference.Layout) {
 		t.Error("draws do not follow from the seed")
 	}
 	without := defaults()
 	without.Rounds = p.Rounds
-	if without = New(without); !slices.Equal(p.First, without.First) || without.Reference.Layout != nil {
+	if without = mustNew(t, without); !slices.Equal(p.First, without.First) || without.Reference.Layout != nil {
 		t.Errorf("without a pool: coins differ, or layouts %v", without.Reference.Layout)
 	}
 	same := 0
@@ -45,9 +46,9 @@ func TestLayouts(t *testing.T) {
 }
 
 func TestLayoutSeeds(t *testing.T) {
-	p := pooled(1)
+	p := pooled(t, 1)
 	seeds := LayoutSeeds(p, 64)
-	if !slices.Equal(seeds[:4], LayoutSeeds(p, 4)) || slices.Equal(seeds, LayoutSeeds(pooled(2), 64)) {
+	if !slices.Equal(seeds[:4], LayoutSeeds(p, 4)) || slices.Equal(seeds, LayoutSeeds(pooled(t, 2), 64)) {
 		t.Error("seeds do not follow from the plan's")
 	}
 	slices.Sort(seeds)

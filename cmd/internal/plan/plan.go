@@ -4,6 +4,7 @@
 package plan
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -16,12 +17,37 @@ import (
 // coinStream separates the coins' random numbers from others of the same seed.
 const coinStream = 0xc0135
 
-// fencePerPair is how many fence rows each consumer gets.
+// fencePerPair is how many fence rows each way from a detokenizer to a consumer
+// gets.
 const fencePerPair = stream.Steps
 
+// Routings are how each arm's detokenizers share the rows, by its options.
+func Routings(p results.Plan) (map[string]protocol.Routing, error) {
+	routings := map[string]protocol.Routing{}
+	for name, arm := range map[string]results.ArmPlan{results.Reference: p.Reference, results.Candidate: p.Candidate} {
+		r, err := protocol.ParseRouting(arm.Options)
+		if err != nil {
+			return nil, fmt.Errorf("plan: %s: %w", name, err)
+		}
+		routings[name] = r
+	}
+	return routings, nil
+}
+
+// FencePaths is how wide the fence of both arms is.
+func FencePaths(p results.Plan) (stream.Paths, error) {
+	r, err := Routings(p)
+	return stream.FencePaths(r[results.Reference], r[results.Candidate]), err
+}
+
 // New fills in what follows from the settings already in p: the order of the
-// arms in each round, by one fair coin a round, and the numbers of rows.
-func New(p results.Plan) results.Plan {
+// arms in each round, by one fair coin a round, and the numbers of rows. It fails
+// on options of the arms that say nothing of how wide a fence they need.
+func New(p results.Plan) (results.Plan, error) {
+	paths, err := FencePaths(p)
+	if err != nil {
+		return p, err
+	}
 	p.Schema = results.Schema
 	coins := rand.New(rand.NewPCG(p.Seed, coinStream))
 	p.First = make([]string, max(0, p.Rounds+1))
@@ -39,8 +65,8 @@ func New(p results.Plan) results.Plan {
 	}
 	streams := (p.Rounds + 1) * p.Repetitions * 2
 	p.RowsPerRun = rows * stream.Steps * streams
-	p.FencePerRun = len(p.Counts) * len(p.Metadata) * fencePerPair * p.HTTPWorkers * streams
-	return p
+	p.FencePerRun = len(p.Counts) * len(p.Metadata) * fencePerPair * p.HTTPWorkers * paths.Rows * streams
+	return p, nil
 }
 
 // Cells lists the cells in the order of the trials of a round.

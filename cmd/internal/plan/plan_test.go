@@ -15,9 +15,43 @@ func defaults() results.Plan {
 	}
 }
 
+func mustNew(t testing.TB, p results.Plan) results.Plan {
+	t.Helper()
+	p, err := New(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// The fence is as wide as the arm that needs more, by rid; by ipc each consumer
+// has one detokenizer.
+func TestFenceRows(t *testing.T) {
+	for _, k := range []struct {
+		reference, candidate map[string]string
+		rows                 int
+	}{
+		{nil, nil, 4320},
+		{map[string]string{"detokenizers": "2"}, map[string]string{"detokenizers": "3"}, 3 * 4320},
+		{map[string]string{"detokenizers": "3", "router": "ipc"}, map[string]string{"detokenizers": "2"}, 2 * 4320},
+		{map[string]string{"detokenizers": "3", "router": "ipc"}, nil, 4320},
+	} {
+		p := defaults()
+		p.Reference.Options, p.Candidate.Options = k.reference, k.candidate
+		if got := mustNew(t, p).FencePerRun; got != k.rows {
+			t.Errorf("%v and %v: %d fence rows, want %d", k.reference, k.candidate, got, k.rows)
+		}
+	}
+	p := defaults()
+	p.Candidate.Options = map[string]string{"detokenizers": "many"}
+	if _, err := New(p); err == nil {
+		t.Error("many detokenizers made a plan")
+	}
+}
+
 // The figures that a full default run is known by.
 func TestDefaultRows(t *testing.T) {
-	p := New(defaults())
+	p := mustNew(t, defaults())
 	if p.RowsPerRun != 123480 || p.FencePerRun != 4320 {
 		t.Fatalf("rows %d, fence rows %d; want 123480 and 4320", p.RowsPerRun, p.FencePerRun)
 	}
@@ -27,12 +61,12 @@ func TestDefaultRows(t *testing.T) {
 func TestCoins(t *testing.T) {
 	p := defaults()
 	p.Rounds = 199
-	a, b := New(p), New(p)
+	a, b := mustNew(t, p), mustNew(t, p)
 	if !slices.Equal(a.First, b.First) {
 		t.Error("the same seed gave other coins")
 	}
 	p.Seed++
-	if slices.Equal(a.First, New(p).First) {
+	if slices.Equal(a.First, mustNew(t, p).First) {
 		t.Error("another seed gave the same coins")
 	}
 	heads := 0
@@ -48,7 +82,7 @@ func TestCoins(t *testing.T) {
 
 // Every stream of a run has an ordinal of its own.
 func TestPlaces(t *testing.T) {
-	p := New(defaults())
+	p := mustNew(t, defaults())
 	seen := map[uint32]stream.Place{}
 	for round := -1; round < p.Rounds; round++ {
 		for rep := stream.WarmupRepetition; rep < p.Repetitions; rep++ {

@@ -59,7 +59,7 @@ func (l *ledger) leaves(v any) {
 // used by two requests and no value of the metadata comes twice, whatever its
 // kind, so that remembering any gains nothing.
 func TestNothingComesTwice(t *testing.T) {
-	p := New(defaults())
+	p := mustNew(t, defaults())
 	rids := ledger{t: t, seen: map[string]string{}}
 	values := ledger{t: t, seen: map[string]string{}}
 	rows := 0
@@ -115,7 +115,7 @@ func enterMetadata(l *ledger, b protocol.Batch) int {
 
 // TestPlacesOutside: what the plan does not have makes no stream.
 func TestPlacesOutside(t *testing.T) {
-	p := New(defaults())
+	p := mustNew(t, defaults())
 	inside := protocol.Cell{Count: 1, Metadata: stream.Plain}
 	for _, place := range []stream.Place{
 		Place(p, 0, 0, protocol.Cell{Count: 2, Metadata: stream.Plain}),
@@ -157,7 +157,7 @@ func TestNew(t *testing.T) {
 	p := defaults()
 	p.ToolVersion, p.Consumer, p.Pace, p.Process, p.TimeoutMS, p.StartTimeoutMS = "test", "decode", "arrived", "round", 1000, 1000
 	p.Reference.Spec, p.Candidate.Spec = "builtin:per-row", "builtin:splice"
-	got := New(p)
+	got := mustNew(t, p)
 	if err := got.Validate(); err != nil {
 		t.Error(err)
 	}

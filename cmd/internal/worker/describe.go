@@ -7,6 +7,7 @@ import (
 
 	"github.com/fanoutbench/fanoutbench/protocol"
 	"github.com/fanoutbench/fanoutbench/runtime/fanout"
+	"github.com/fanoutbench/fanoutbench/runtime/router"
 	"github.com/fanoutbench/fanoutbench/runtime/transport"
 )
 
@@ -19,15 +20,23 @@ func List() protocol.Listing {
 	return l
 }
 
-func describe(name string) (fanout.Info, error) {
+// describe finds the strategy of this worker, a router's if it is to be one.
+func (w *worker) describe() (fanout.Info, error) {
+	list := fanout.List()
+	if w.conf.Router != "" {
+		list = nil
+		for _, s := range router.List() {
+			list = append(list, fanout.Info{Name: s.Name, Summary: s.Summary})
+		}
+	}
 	var known []string
-	for _, s := range fanout.List() {
-		if s.Name == name {
+	for _, s := range list {
+		if s.Name == w.conf.Strategy {
 			return s, nil
 		}
 		known = append(known, s.Name)
 	}
-	return fanout.Info{}, fmt.Errorf("worker: no strategy %q, want one of %q", name, known)
+	return fanout.Info{}, fmt.Errorf("worker: no strategy %q, want one of %q", w.conf.Strategy, known)
 }
 
 func version() string {

@@ -12,5 +12,9 @@
 // detokenizer, warm buffers. It is made anew only if a trial's vocabulary
 // differs from the last one's.
 //
+// A worker whose configure names a rule and targets is the router of an arm with
+// several detokenizers: the same loop, with a strategy of package router in place
+// of a fanout strategy. It connects to its targets before it is ready.
+//
 // Package faulty, below this one, has workers that are wrong on purpose.
 package worker

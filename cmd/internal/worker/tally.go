@@ -25,6 +25,9 @@ type tally struct {
 }
 
 func newTally(batches int, now fanout.Counters) tally {
+	if batches == 0 { // all that comes is the fence's
+		return tally{closed: true, before: now, after: now}
+	}
 	return tally{batches: batches, before: now, allocs: allocations()}
 }
 

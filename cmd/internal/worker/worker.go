@@ -32,13 +32,17 @@ type worker struct {
 	conf  protocol.Configure
 
 	mu       sync.Mutex // held by the loop while it handles a batch, and by the control pipe
-	strategy fanout.Strategy
+	strategy strategy
+	routing  *routing // of a router only
 	vocab    protocol.Vocabulary
 	senders  map[string]transport.Push
 	counters fanout.Counters
 	tally    tally
 	failures []string
 }
+
+// strategy is what the loop hands batches to, a fanout strategy or a router's.
+type strategy interface{ Batch(frame []byte) error }
 
 // Run serves one controller until its input ends or ctx is done. It fails if
 // the control pipe breaks its contract; what fails on the measured plane is
@@ -77,13 +81,16 @@ func (w *worker) configure() (transport.Pull, error) {
 	if w.conf.WireVersion != protocol.WireVersion {
 		return nil, fmt.Errorf("worker: the controller speaks wire version %d, this worker %d", w.conf.WireVersion, protocol.WireVersion)
 	}
-	info, err := describe(w.conf.Strategy)
+	info, err := w.describe()
 	if err != nil {
 		return nil, err
 	}
+	if w.routing, err = w.connect(); err != nil {
+		return nil, errors.Join(err, w.closeSenders())
+	}
 	pull, err := transport.Bind(w.conf.ZMQ, w.conf.Endpoint, transport.Options{})
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(err, w.closeSenders())
 	}
 	return pull, w.conn.Send(protocol.Ready{
 		Type:          protocol.TypeReady,
@@ -124,6 +131,9 @@ func (w *worker) batch(frame []byte) {
 	}
 	if err := w.strategy.Batch(frame); err != nil {
 		w.note(err)
+	}
+	if w.routing != nil {
+		w.counters = fanout.Counters(w.routing.counters)
 	}
 }
 
@@ -178,8 +188,8 @@ func (w *worker) answer(line protocol.Line) (any, error) {
 }
 
 func (w *worker) prepare(p protocol.Prepare) error {
-	if p.Batches < 1 {
-		return fmt.Errorf("worker: prepare for %d batches, want at least 1", p.Batches)
+	if p.Batches < 0 {
+		return fmt.Errorf("worker: prepare for %d batches, want at least 0", p.Batches)
 	}
 	if w.strategy == nil || !reflect.DeepEqual(w.vocab, p.Vocabulary) {
 		if err := w.build(p.Vocabulary); err != nil {
@@ -203,7 +213,12 @@ func (w *worker) prepare(p protocol.Prepare) error {
 	return nil
 }
 
-func (w *worker) build(v protocol.Vocabulary) error {
+func (w *worker) build(v protocol.Vocabulary) (err error) {
+	if w.routing != nil {
+		w.vocab = v
+		w.strategy, err = w.routing.strategy(w.conf)
+		return err
+	}
 	d, err := decoder(v)
 	if err != nil {
 		return err

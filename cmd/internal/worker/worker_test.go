@@ -107,9 +107,9 @@ func TestControlErrors(t *testing.T) {
 		t.Errorf("ready %+v", ready)
 	}
 	none, odd := prepare(), prepare()
-	none.Batches = 0
+	none.Batches = -1
 	odd.Vocabulary.Kind = "runes"
-	p.ask(none, protocol.TypePrepared, nil, "prepare for 0 batches")
+	p.ask(none, protocol.TypePrepared, nil, "prepare for -1 batches")
 	p.ask(odd, protocol.TypePrepared, nil, `vocabulary kind "runes"`)
 	p.ask(p.configure(), protocol.TypePrepared, nil, `a line of type "configure", want "prepare" or "report"`)
 	p.ask(map[string]any{"type": "prepare", "hurry": true}, protocol.TypePrepared, nil, "hurry")
