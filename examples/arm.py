@@ -40,8 +40,8 @@ def decode(frame):
 
 class Arm:
     def __init__(self, hello):
-        if (hello["version"], hello["transport"], hello["options"]) != (1, "msgpack", {}):
-            raise ValueError("this arm speaks version 1 over msgpack and has no options")
+        if (hello["version"], hello["transport"], hello["options"]) != (1, "msgpack", {}) or ":" in hello["pace"]:
+            raise ValueError("this arm speaks version 1 over msgpack, has no options, and sends at no rate")
         self.hello, parent, endpoint = hello, os.getpid(), f"ipc://{hello['dir']}/socket-w"
         self.pid = os.fork()  # before any socket exists
         if self.pid == 0:

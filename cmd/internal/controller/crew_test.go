@@ -1,29 +1,11 @@
 package controller
 
 import (
-	"fmt"
 	"maps"
 	"testing"
 
 	"github.com/fanoutbench/fanoutbench/protocol"
-	"github.com/fanoutbench/fanoutbench/runtime/router"
 )
-
-// The protocol's rule, by which fences are made and shares counted, is the one
-// that the router follows.
-func TestRoutingIsTheRouters(t *testing.T) {
-	for n := 2; n <= protocol.MaxDetokenizers; n++ {
-		for i := range 50 {
-			rid, ipc := fmt.Sprint("rid-", i), fmt.Sprint("ipc:///run/c", i)
-			if got, want := (protocol.Routing{Detokenizers: n, Router: router.ByRID}).Target(rid, ipc), router.Target([]byte(rid), n); got != want {
-				t.Errorf("by rid, of %d: %d, the router has %d", n, got, want)
-			}
-			if got, want := (protocol.Routing{Detokenizers: n, Router: router.ByIPC}).Target(rid, ipc), router.Target([]byte(ipc), n); got != want {
-				t.Errorf("by ipc, of %d: %d, the router has %d", n, got, want)
-			}
-		}
-	}
-}
 
 // Whole counters come out whole, whatever each process divided them by.
 func TestSum(t *testing.T) {

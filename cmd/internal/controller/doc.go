@@ -7,17 +7,25 @@
 // the worker is told goes over the control pipe (package protocol); batches and
 // rows go over the sockets only.
 //
-// The timed part (consume.go) runs on one locked thread without a goroutine
-// beside it, except with pace "none", where a second goroutine sends, since a
-// sender that waits for the worker while the worker waits for a consumer would
-// wait for ever. Garbage is collected before and collection is off until the
-// clock stops. Frames are decoded on receipt, opaque metadata included, and
-// kept; rows are made of them, and compared, when no clock runs.
+// With several detokenizers (crew.go) the worker is as many processes and a
+// router before them, all of one executable: the detokenizers bind inputs of
+// their own, and the router, started in full after them, binds the arm's input and
+// connects to those. The first of them that ends, ends the trial, by its name.
 //
-// What ends a trial early: the worker exits (its log's last lines are in the
-// error), a frame does not decode, a socket fails. Rows that do not come within
-// wait_ms end it too, but as a result marked stalled, so that the driver can
-// name the row that is missing.
+// The timed part (consume.go) runs on one locked thread without a goroutine
+// beside it, except with pace "none" or a rate, where a second goroutine sends:
+// a sender that waits for the worker while the worker waits for a consumer would
+// wait for ever, and one that is busy receiving would miss its time. At a rate
+// batch s is due s/rate after the clock's start; one that is late is sent at once
+// and moves none behind it. A stream that is due to end after wait_ms is refused.
+// Garbage is collected before and collection is off until the clock stops. Frames
+// are decoded on receipt, opaque metadata included, and kept; rows are made of
+// them, and compared, when no clock runs.
+//
+// What ends a trial early: one of the worker's processes exits (its log's last
+// lines are in the error), a frame does not decode, a socket fails. Rows that do
+// not come within wait_ms end it too, but as a result marked stalled, so that the
+// driver can name the row that is missing.
 //
 // At stop the worker is ended first, and the consumers are looked at once more: a
 // row that came after the last quiet period is an error. The end of the input, or

@@ -6,7 +6,7 @@
 // words "a", "b", "c" joined by blanks, row i to consumer i mod N, length as the
 // finish reason of the last step, keys in the order of the fixture's own
 // messages. rids are unique in a run. The fence is the same without metadata, one
-// row for each consumer.
+// row for each consumer; Paths widens it where several detokenizers share the rows.
 //
 // # Metadata of rich cells
 //
