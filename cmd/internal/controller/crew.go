@@ -150,7 +150,7 @@ func (w *crew) stop() error {
 	var all sync.WaitGroup
 	if router != nil {
 		all.Go(func() { errs[len(detokenizers)] = router.stop() })
-		router.child.Obituary(obituaryGrace)
+		_ = router.child.Obituary(obituaryGrace) // for its wait alone
 	}
 	for i, p := range detokenizers {
 		all.Go(func() { errs[i] = p.stop() })
