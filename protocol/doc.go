@@ -54,6 +54,8 @@
 //	consumer      "decode" or "raw"
 //	pace          "arrived", "none" or "rate:R", R batches a second in its shortest
 //	              decimal form, such as "rate:100"
+//	loop          which loop the worker is: left out for the detokenizer's, "router"
+//	              for the one before it (section Router loop)
 //	dir           absolute path of a folder of this process alone, for its sockets
 //	              and bulk files: the driver has made it (mode 0700, short enough
 //	              for a socket's address) and removes it; the controller removes
@@ -114,6 +116,16 @@
 // detokenizer and consumer that the rule can reach, so that every way is flushed.
 // Order of rows is wanted per rid, and per consumer only with one detokenizer.
 // One dead process ends the trial.
+//
+// # Router loop
+//
+// With loop "router" the worker under test is the router itself, and consumer i
+// is the input of detokenizer i: its message is BatchTokenIDOutput, and the
+// receipt's, too. http_workers is then the number of detokenizers, and option
+// "router" the rule. The driver gives every row to consumer crc32(rid) modulo
+// that number; so that the rule "ipc" leads to the same one, a controller names
+// its endpoints so that the crc32 of endpoint i is i modulo their number.
+// Everything else is as in the other loop.
 //
 // # trial
 //
@@ -284,7 +296,7 @@
 //	configure  wire_version; strategy; zmq, the transport engine; endpoint, its input,
 //	           which it binds; send_ms, the deadline of one write to a consumer. Of a
 //	           router only: router, its rule, and targets, the inputs of the
-//	           detokenizers, which are bound by then
+//	           detokenizers, which are bound before anything is sent
 //	ready      wire_version; version, of the module it was built from; strategy;
 //	           needs_prepared, its strategy wants the frames in prepare; packages and
 //	           counters, as in the receipt
@@ -297,5 +309,6 @@
 //	           the stream; errors, what failed since prepare, or null
 //
 // A worker's command with --list prints one Listing: wire_version, strategies
-// (name, summary) and zmq, the engines it has.
+// (name, summary), routers, the same for the router loop, and zmq, the engines it
+// has.
 package protocol

@@ -34,6 +34,12 @@ const (
 	PaceNone       = "none"
 )
 
+// Loops that can be measured.
+const (
+	LoopFanout = "fanout" // from detokenizer to HTTP workers
+	LoopRouter = "router" // from router to detokenizers: the consumers are their inputs
+)
+
 // Hello opens the conversation.
 type Hello struct {
 	Type        string            `json:"type"`
@@ -43,8 +49,9 @@ type Hello struct {
 	HTTPWorkers int               `json:"http_workers"`
 	Consumer    string            `json:"consumer"`
 	Pace        string            `json:"pace"`
-	Dir         string            `json:"dir"`     // private folder for sockets and bulk files
-	WaitMS      int               `json:"wait_ms"` // after the clock's start: give up waiting for rows and report what came
+	Loop        string            `json:"loop,omitempty"` // left out: LoopFanout
+	Dir         string            `json:"dir"`            // private folder for sockets and bulk files
+	WaitMS      int               `json:"wait_ms"`        // after the clock's start: give up waiting for rows and report what came
 }
 
 // Source is one file that an arm's processes were made from or loaded.

@@ -82,5 +82,6 @@ type Strategy struct {
 type Listing struct {
 	WireVersion int        `json:"wire_version"`
 	Strategies  []Strategy `json:"strategies"`
+	Routers     []Strategy `json:"routers,omitempty"` // of the router's loop
 	ZMQ         []string   `json:"zmq"`
 }

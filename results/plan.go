@@ -113,6 +113,9 @@ func (p Plan) checkNames() error {
 			return unwanted(f.name, f.value, "one of %q", f.wanted)
 		}
 	}
+	if p.Loop != "" && p.Loop != protocol.LoopRouter {
+		return unwanted("loop", p.Loop, "%q, or none for the fanout's", protocol.LoopRouter)
+	}
 	if _, err := protocol.ParsePace(p.Pace); err != nil {
 		return unwanted("pace", p.Pace, "one of %q, or rate:R with R batches a second, %g to %g", paces, protocol.MinRate, protocol.MaxRate)
 	}

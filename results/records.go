@@ -55,8 +55,9 @@ type Plan struct {
 	Stream         string   `json:"stream"`
 	HTTPWorkers    int      `json:"http_workers"`
 	Consumer       string   `json:"consumer"`
-	Pace           string   `json:"pace"`    // arrived, none or rate:R
-	Process        string   `json:"process"` // fresh processes each "round", or one set for the "run"
+	Pace           string   `json:"pace"`           // arrived, none or rate:R
+	Loop           string   `json:"loop,omitempty"` // "router", or left out for the fanout's
+	Process        string   `json:"process"`        // fresh processes each "round", or one set for the "run"
 	TimeoutMS      int      `json:"timeout_ms"`
 	StartTimeoutMS int      `json:"start_timeout_ms"`
 	First          []string `json:"first"` // the arm that goes first, by round, starting with round -1

@@ -62,6 +62,7 @@ type report struct {
 	Process      string       `json:"process"`
 	Consumer     string       `json:"consumer"`
 	Pace         string       `json:"pace"`
+	Loop         string       `json:"loop,omitempty"`
 	HTTPWorkers  int          `json:"http_workers"`
 	Stream       string       `json:"stream"`
 	Seed         uint64       `json:"seed"`
@@ -93,7 +94,7 @@ func reportOf(f *Folder) report {
 		ToolVersion: r.ToolVersion, Status: r.Verdict.Status, Decision: r.Verdict.Decision,
 		RowsVerified: r.Verdict.Status == StatusVerified, Failure: r.Verdict.Failure, Warnings: r.Verdict.Warnings,
 		Transport: r.Transport, Rounds: r.Rounds, Repetitions: r.Repetitions,
-		Process: p.Process, Consumer: p.Consumer, Pace: p.Pace, HTTPWorkers: p.HTTPWorkers, Stream: p.Stream, Seed: p.Seed,
+		Process: p.Process, Consumer: p.Consumer, Pace: p.Pace, Loop: p.Loop, HTTPWorkers: p.HTTPWorkers, Stream: p.Stream, Seed: p.Seed,
 		VerifiedRows: r.VerifiedRows, FenceRows: r.FenceRows, WarmupRows: r.WarmupRows,
 		CPU: r.Environment.CPU, CPUs: r.Environment.CPUs,
 		PlanSHA256: r.PlanSHA256, RawSHA256: r.RawSHA256, Rows: []SummaryRow{},

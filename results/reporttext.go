@@ -110,6 +110,9 @@ func (r report) header() [][2]string {
 	if r.Process == ProcessRun {
 		process = "one process for the run"
 	}
+	if r.Loop != "" {
+		lines = append(lines, [2]string{"loop", r.Loop + ": the consumers are the detokenizers' inputs"})
+	}
 	lines = append(lines,
 		[2]string{"transport", r.Transport},
 		[2]string{"rounds", fmt.Sprintf("%d after round -1, %d repetitions each, %s", r.Rounds, r.Repetitions, process)},

@@ -48,6 +48,7 @@ func TestFaultyControllers(t *testing.T) {
 		"claims":               `receipt: transports ["pickle"] do not have "msgpack"`,
 		"unknown key":          `unknown field "hurry"`,
 		"moody":                "receipt: strategy is another one, but it was per-row when the run began",
+		"two detokenizers":     "receipt: 2 detokenizers, but by its options the arm has 1: say --candidate-set detokenizers=2",
 		"mute in trial":        "no result within 400ms",
 		"dies in trial":        "the process ended (exit status 7) without an answer",
 		"half a result":        `input ended inside the line "{\"type\":\"result\",\"id"`,
@@ -81,7 +82,7 @@ func TestFaultyControllers(t *testing.T) {
 			if n := strings.Count(f.Message, want); n != 1 {
 				t.Errorf("the failure says it %d times: %s", n, f.Message)
 			}
-			if judged := []string{"moody", "slow clock", "clock runs backwards", "stalled", "wrong hash"}; !slices.Contains(judged, kind) {
+			if judged := []string{"moody", "two detokenizers", "slow clock", "clock runs backwards", "stalled", "wrong hash"}; !slices.Contains(judged, kind) {
 				p.has("failure", f.Message, "candidate (sh -c exec '", fakeCommand, "a fake controller: "+kind)
 			}
 			p.has("stdout", p.stdout.String(), results.Candidate, want)

@@ -77,6 +77,14 @@ var edits = map[string]func(l line, dir string) error{
 		}
 		return nil
 	},
+	"two detokenizers": on(protocol.TypeReceipt, func(l line) { l["detokenizers"], l["router"] = 2, protocol.RouterRID }),
+	"texts": on(protocol.TypeReceipt, func(l line) {
+		l["messages"].([]any)[0].(line)["name"] = "BatchStrOutput"
+	}),
+	"decode_ids changed": onRows(func(rows []protocol.Row) []protocol.Row {
+		rows[0].Fields["decode_ids"] = json.RawMessage("[17]")
+		return rows
+	}),
 	"mute in trial": on(protocol.TypeResult, func(line) { _, _ = io.Copy(io.Discard, os.Stdin); os.Exit(0) }),
 	"dies in trial": on(protocol.TypeResult, func(line) { os.Exit(7) }),
 	"half a result": on(protocol.TypeResult, func(line) { fmt.Print(`{"type":"result","id`); os.Exit(0) }),

@@ -27,6 +27,9 @@ func newList() *cobra.Command {
 			for _, s := range r.Listing.Strategies {
 				fmt.Fprintf(w, "%-24s  %s\n", arm.KindBuiltin+":"+s.Name, s.Summary)
 			}
+			for _, s := range r.Listing.Routers {
+				fmt.Fprintf(w, "%-24s  %s (--loop router)\n", arm.KindBuiltin+":"+s.Name, s.Summary)
+			}
 			for _, z := range r.Listing.ZMQ {
 				fmt.Fprintf(w, "%-24s  ZeroMQ engine\n", "--set "+arm.OptionZMQ+"="+z)
 			}

@@ -32,6 +32,7 @@ type runFlags struct {
 	metadata                           []string
 	rounds, repetitions, workers       int
 	detokenizers                       int
+	loop                               string
 	seed                               uint64
 	timeout, startTimeout              time.Duration
 	output                             string
@@ -46,6 +47,7 @@ type runFlags struct {
 const (
 	defaultReference = "builtin:per-row"
 	defaultCandidate = "builtin:splice"
+	defaultRouter    = "builtin:grouped-splice" // the candidate of the router's loop
 )
 
 func newRun(name string) *cobra.Command {
@@ -58,6 +60,9 @@ func newRun(name string) *cobra.Command {
 				f.seed = randomSeed()
 			}
 			f.lone = c.Flags().Changed("candidate") && !c.Flags().Changed("reference")
+			if f.loop == protocol.LoopRouter && !c.Flags().Changed("candidate") {
+				f.candidate = defaultRouter
+			}
 			return f.run(c.Context(), c.OutOrStdout(), c.ErrOrStderr())
 		},
 	}
@@ -76,6 +81,7 @@ func newRun(name string) *cobra.Command {
 	fl.IntVar(&f.repetitions, "repetitions", 3, "trials of each arm in a cell and round")
 	fl.Uint64Var(&f.seed, "seed", 0, "of the coins and the metadata (default: random, recorded)")
 	fl.IntVar(&f.workers, "http-workers", 4, "consumers, one endpoint each")
+	fl.StringVar(&f.loop, "loop", protocol.LoopFanout, "what is measured: fanout, from detokenizer to HTTP workers, or router, to detokenizers (as many as --http-workers)")
 	fl.IntVar(&f.detokenizers, "detokenizers", 1, "detokenizers of both arms, behind a router if several: short for --set detokenizers=N")
 	fl.StringVar(&f.consumer, "consumer", protocol.ConsumerDecode, "decode every message on receipt, or raw: count its rows only")
 	fl.StringVar(&f.pace, "pace", protocol.PaceArrived, "send a batch when all rows of the one before have arrived; none: at once; a number: so many a second")
@@ -147,7 +153,10 @@ func (f *runFlags) arms(ctx context.Context) (map[string]arm.Arm, error) {
 	if f.resolver, err = newResolver(ctx); err != nil {
 		return nil, err
 	}
-	f.resolver.Repo = f.repo
+	if f.loop != protocol.LoopFanout && f.loop != protocol.LoopRouter {
+		return nil, usagef("loop %q, want %q or %q", f.loop, protocol.LoopFanout, protocol.LoopRouter)
+	}
+	f.resolver.Repo, f.resolver.Loop = f.repo, f.loop
 	f.sets = slices.Clone(f.sets)
 	if f.detokenizers != 1 {
 		f.sets = append(f.sets, fmt.Sprintf("%s=%d", protocol.OptionDetokenizers, f.detokenizers))
@@ -174,6 +183,9 @@ func (f *runFlags) arms(ctx context.Context) (map[string]arm.Arm, error) {
 		}
 		if err := checkTransport(arms[a.name], f.transport); err != nil {
 			return nil, usagef("%s: %w", a.name, err)
+		}
+		if n := arms[a.name].Options[protocol.OptionDetokenizers]; f.loop == protocol.LoopRouter && n != "" && n != "1" {
+			return nil, usagef("%s: option %s is %q, but in the router's loop the consumers are the detokenizers: give --http-workers", a.name, protocol.OptionDetokenizers, n)
 		}
 	}
 	return arms, nil
@@ -204,7 +216,12 @@ func (f *runFlags) plan(arms map[string]arm.Arm) (results.Plan, error) {
 		}
 		return a
 	}
+	loop := f.loop
+	if loop == protocol.LoopFanout {
+		loop = "" // as it is written
+	}
 	return plan.New(results.Plan{
+		Loop:        loop,
 		ToolVersion: toolVersion(), Reference: asked(results.Reference), Candidate: asked(results.Candidate),
 		Transport: f.transport, Counts: f.counts, Metadata: f.metadata, Rounds: f.rounds, Repetitions: f.repetitions,
 		Seed: f.seed, Stream: "seed", HTTPWorkers: f.workers, Consumer: f.consumer, Pace: pace(f.pace), Process: f.process,

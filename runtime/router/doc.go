@@ -48,8 +48,6 @@
 //
 // # Designs dropped
 //
-// A socket mapping that dials a target on its first row, as from a detokenizer
-// to HTTP workers: here all targets are known and up before the router is.
 // A consistent hash, which keeps most keys in place when a detokenizer is added:
 // nothing is added to a running service, and SGLang's choice would not be measured.
 package router

@@ -61,6 +61,7 @@ type Resolver struct {
 	Self    string
 	Repo    string
 	Listing protocol.Listing
+	Loop    string // the loop whose strategies builtin arms name; empty is the fanout's
 }
 
 // NewResolver asks this program's worker what it has.
@@ -129,7 +130,7 @@ func (r *Resolver) Resolve(ctx context.Context, spec string, set map[string]stri
 	case KindBuiltin:
 		return a, checkOptions(a, r.Listing)
 	case KindDir, KindGit:
-		a.takeStrategy()
+		a.takeStrategy(r.Loop)
 		return a, checkNames(a)
 	}
 	return a, nil
@@ -163,11 +164,16 @@ func checkNames(a Arm) error {
 	return nil
 }
 
-func (r *Resolver) strategies() []string { return strategies(r.Listing) }
+func (r *Resolver) strategies() []string { return r.strategiesOf(r.Listing) }
 
-func strategies(l protocol.Listing) []string {
+// strategiesOf are those that a worker has for the loop that is measured.
+func (r *Resolver) strategiesOf(l protocol.Listing) []string {
 	var names []string
-	for _, s := range l.Strategies {
+	list := l.Strategies
+	if r.Loop == protocol.LoopRouter {
+		list = l.Routers
+	}
+	for _, s := range list {
 		names = append(names, s.Name)
 	}
 	return names

@@ -17,8 +17,11 @@ import (
 // how their worker splits batches.
 const OptionStrategy = "strategy"
 
-// defaultStrategy is that of the default candidate.
-const defaultStrategy = "splice"
+// Default strategies, those of the default candidates of the two loops.
+const (
+	defaultStrategy = "splice"
+	defaultRouter   = "grouped-splice"
+)
 
 // tree finds the tree that a dir or git spec names. It is not built yet.
 func (r *Resolver) tree(ctx context.Context, a *Arm) error {
@@ -42,8 +45,11 @@ func inSpec(spec string, err error) error {
 
 // takeStrategy moves the strategy from the options, which go to the controller,
 // to the arm.
-func (a *Arm) takeStrategy() {
+func (a *Arm) takeStrategy(loop string) {
 	a.Strategy = defaultStrategy
+	if loop == protocol.LoopRouter {
+		a.Strategy = defaultRouter
+	}
 	if s, ok := a.Options[OptionStrategy]; ok {
 		a.Strategy = s
 		delete(a.Options, OptionStrategy)
@@ -78,7 +84,7 @@ func (r *Resolver) Base(ctx context.Context, a Arm, set map[string]string) (base
 	}
 	base = Arm{Spec: KindGit + ":" + t.Commit, Kind: KindGit, Name: t.Commit, Options: map[string]string{}, Tree: &t}
 	maps.Copy(base.Options, set)
-	base.takeStrategy()
+	base.takeStrategy(r.Loop)
 	return base, branch, checkNames(base)
 }
 
@@ -124,8 +130,8 @@ func (r *Resolver) suits(a Arm, l protocol.Listing) error {
 	switch {
 	case l.WireVersion != protocol.WireVersion:
 		return &SpecError{a.Spec, fmt.Sprintf("its worker speaks wire version %d, want %d: build this program from a revision that speaks the same", l.WireVersion, protocol.WireVersion)}
-	case !slices.Contains(strategies(l), a.Strategy):
-		return &SpecError{a.Spec, fmt.Sprintf("its worker has no strategy %q, want one of %s", a.Strategy, strings.Join(strategies(l), ", "))}
+	case !slices.Contains(r.strategiesOf(l), a.Strategy):
+		return &SpecError{a.Spec, fmt.Sprintf("its worker has no strategy %q, want one of %s", a.Strategy, strings.Join(r.strategiesOf(l), ", "))}
 	}
 	return checkOptions(a, l)
 }

@@ -17,7 +17,7 @@ import (
 // received is one message as a consumer got it: decoded, or raw until later.
 type received struct {
 	raw    []byte
-	msg    *wire.BatchStrOutput
+	msg    wire.Message
 	opened map[string]wire.Value
 }
 
@@ -27,6 +27,7 @@ type inbox struct {
 	pulls     []transport.Pull
 	poller    transport.Poller
 	decode    bool
+	read      func(frame []byte) (wire.Message, error) // the consumers' message
 
 	messages [][]received // by consumer, since reset
 	rows     int
@@ -35,8 +36,8 @@ type inbox struct {
 	lasts    []time.Time
 }
 
-func newInbox(engine string, endpoints []string, consumer string) (*inbox, error) {
-	b := &inbox{endpoints: endpoints, decode: consumer == protocol.ConsumerDecode}
+func newInbox(engine string, endpoints []string, consumer string, read func([]byte) (wire.Message, error)) (*inbox, error) {
+	b := &inbox{endpoints: endpoints, decode: consumer == protocol.ConsumerDecode, read: read}
 	for _, e := range endpoints {
 		p, err := transport.Bind(engine, e, transport.Options{})
 		if err != nil {
@@ -128,7 +129,7 @@ func (b *inbox) take(i int, frame []byte) error {
 	var err error
 	rows := 0
 	if b.decode {
-		r, err = decode(frame)
+		r, err = b.open(frame)
 		if err == nil {
 			rows = r.msg.Rows()
 		}
@@ -151,13 +152,14 @@ func (b *inbox) take(i int, frame []byte) error {
 	return nil
 }
 
-func decode(frame []byte) (received, error) {
-	msg, err := wire.DecodeStr(frame)
+// open decodes a message with its opaque metadata.
+func (b *inbox) open(frame []byte) (received, error) {
+	msg, err := b.read(frame)
 	if err != nil {
 		return received{}, err
 	}
 	r := received{msg: msg, opened: map[string]wire.Value{}}
-	for name, o := range map[string]*wire.Opaque{fieldInfo: msg.CustomizedInfo, fieldTimes: msg.TimeStats} {
+	for name, o := range opaque(msg) {
 		if o == nil {
 			continue
 		}

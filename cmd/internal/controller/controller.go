@@ -39,6 +39,8 @@ type controller struct {
 	options map[string]string
 	inbox   *inbox
 	routing protocol.Routing
+	loop    loop
+	ends    []string // the consumers' endpoints
 	crew    *crew
 	push    transport.Push
 	frame   []byte    // buffer of outgoing frames
@@ -148,7 +150,7 @@ func (c *controller) open(ctx context.Context, line protocol.Line) (protocol.Rec
 		return r, err
 	}
 	var err error
-	if c.inbox, err = newInbox(c.options[optionZMQ], c.endpoints(), c.hello.Consumer); err != nil {
+	if c.inbox, err = newInbox(c.options[optionZMQ], c.ends, c.hello.Consumer, c.loop.read); err != nil {
 		return r, err
 	}
 	wait := time.Duration(c.hello.WaitMS) * time.Millisecond
@@ -184,7 +186,10 @@ func (c *controller) check() error {
 	if _, err := protocol.ParsePace(h.Pace); err != nil {
 		return fmt.Errorf("controller: %w", err)
 	}
-	return c.setOptions()
+	if err := c.setOptions(); err != nil {
+		return err
+	}
+	return c.setLoop()
 }
 
 // setOptions checks the options of hello and writes the defaults of others out.
@@ -207,14 +212,6 @@ func (c *controller) setOptions() (err error) {
 
 var transports = []string{protocol.TransportMsgpack, protocol.TransportNative}
 
-func (c *controller) endpoints() []string {
-	e := make([]string, c.hello.HTTPWorkers)
-	for i := range e {
-		e[i] = c.endpoint(fmt.Sprintf("c%d", i))
-	}
-	return e
-}
-
 func (c *controller) endpoint(name string) string { return "ipc://" + filepath.Join(c.hello.Dir, name) }
 
 func (c *controller) receipt() (protocol.Receipt, error) {
@@ -236,10 +233,10 @@ func (c *controller) receipt() (protocol.Receipt, error) {
 		Sources:        []protocol.Source{}, // the driver hashes a Go tree's files itself
 		BinarySHA256:   binaries,
 		Counters:       c.crew.counters(),
-		Endpoints:      c.endpoints(),
-		Router:         c.routing.Router,
+		Endpoints:      c.ends,
+		Router:         c.options[optionRouter],
 		Detokenizers:   c.routing.Detokenizers,
-		Messages:       messageLayouts(),
+		Messages:       messageLayouts(c.loop.class),
 	}, nil
 }
 

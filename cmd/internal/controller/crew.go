@@ -59,6 +59,11 @@ func (c *controller) posts() (names []string, configures []protocol.Configure) {
 			SendMS:      c.hello.WaitMS,
 		})
 	}
+	if c.hello.Loop == protocol.LoopRouter {
+		add("router", inputName, c.conf.Strategy)
+		configures[0].Router, configures[0].Targets = c.options[optionRouter], c.ends
+		return names, configures
+	}
 	if c.routing.Detokenizers == 1 {
 		add("worker", inputName, c.conf.Strategy)
 		return names, configures

@@ -9,8 +9,7 @@
 //
 // With several detokenizers (crew.go) the worker is as many processes and a
 // router before them, all of one executable: the detokenizers bind inputs of
-// their own, and the router, started in full after them, binds the arm's input and
-// connects to those. The first of them that ends, ends the trial, by its name.
+// their own, and the router binds the arm's and sends to those. The first of them that ends, ends the trial, by its name.
 //
 // The timed part (consume.go) runs on one locked thread without a goroutine
 // beside it, except with pace "none" or a rate, where a second goroutine sends:

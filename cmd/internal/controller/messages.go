@@ -165,7 +165,7 @@ func (b *inbox) delivery() (protocol.Delivery, error) {
 		for n, r := range messages {
 			if r.msg == nil {
 				var err error
-				if r, err = decode(r.raw); err != nil {
+				if r, err = b.open(r.raw); err != nil {
 					return d, fmt.Errorf("consumer %d, message %d: %w", endpoint, n, err)
 				}
 			}
@@ -195,8 +195,7 @@ func rowFields(r received, i int) (map[string]json.RawMessage, error) {
 
 // messageLayouts describes the message that consumers get; every field of it is
 // null where nothing set it.
-func messageLayouts() []protocol.Message {
-	class := (&wire.BatchStrOutput{}).Class()
+func messageLayouts(class string) []protocol.Message {
 	m := protocol.Message{Name: class}
 	for _, f := range wire.Fields(class) {
 		m.Fields = append(m.Fields, protocol.MessageField{Name: f.Name, Default: []byte("null")})

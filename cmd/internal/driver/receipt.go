@@ -16,11 +16,17 @@ import (
 // optionZMQ is the option by which an arm says which ZeroMQ library it uses.
 const optionZMQ = "zmq"
 
+// routerMessage is what the consumers get in the router's loop.
+const routerMessage = "BatchTokenIDOutput"
+
 // meet records what an arm says of itself, and refuses an arm whose later
 // processes say something else, or run another executable than the round's.
 func (d *driver) meet(name string, round int, s *arm.Session) error {
 	a := d.conf.Arms[name]
 	r := s.Receipt
+	if got := s.Layout().Name; d.plan.Loop == protocol.LoopRouter && got != routerMessage {
+		return fmt.Errorf("receipt: consumers get %s, want %s, which detokenizers get: the arm has no router's loop", got, routerMessage)
+	}
 	if err := d.checkRouting(name, r); err != nil {
 		return err
 	}

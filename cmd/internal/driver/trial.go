@@ -149,6 +149,11 @@ func (d *driver) work(slot results.Slot) (*work, error) {
 	if data.Fence, err = paths.Widen(data.Fence); err != nil {
 		return nil, err
 	}
+	if d.plan.Loop == protocol.LoopRouter {
+		if err := stream.Route(&data, d.plan.HTTPWorkers); err != nil {
+			return nil, err
+		}
+	}
 	w := &work{}
 	if w.want, err = oracle.New(data, d.plan.HTTPWorkers); err != nil {
 		return nil, err

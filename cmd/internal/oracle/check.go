@@ -118,11 +118,15 @@ func (e *Expectation) checkOrder(arrived [][]arrival) error {
 
 func (e *Expectation) checkFields(l Layout, arrived [][]arrival) error {
 	sofar := map[string]string{}
+	_, texts := l.Defaults[fieldText] // not from a router, which has no text yet
 	for c, rows := range arrived {
 		for _, a := range rows {
 			sent := e.byRID[a.rid][a.nth]
 			if d := l.compare(sent, a, c); d != nil {
 				return d
+			}
+			if !texts {
+				continue
 			}
 			if err := e.checkText(sofar, sent, a, c); err != nil {
 				return err

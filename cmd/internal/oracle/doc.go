@@ -11,7 +11,8 @@
 // 5e-6 s, everything else exact); every other field at its default;
 // http_worker_ipcs, which grouped messages set and single rows leave null, null
 // or the consumer's endpoint; and the text: per rid the concatenation exactly,
-// each step's concatenation a prefix of it. How many rows a message held, and how
+// each step's concatenation a prefix of it. A router's message has no text, and
+// is judged by its fields. How many rows a message held, and how
 // a request's text was cut into steps, is the arm's own affair.
 //
 // The first thing that is wrong is returned as a *Difference. Whole-row faults

@@ -91,3 +91,44 @@ func (p Paths) ending(rid string, k int) string {
 	}
 	return try
 }
+
+// Route gives every row of a trial to the consumer that its rid's crc32 leads to
+// in the router's loop. The fence's rows stay where they are, so that each
+// consumer has one, and get rids that lead there.
+func Route(w *protocol.Work, consumers int) error {
+	p := Paths{Rows: 1, Modulus: consumers}
+	for i := range w.Stream {
+		b := &w.Stream[i]
+		rids, err := ridsColumn(*b)
+		if err != nil {
+			return fmt.Errorf("stream: batch %d: %w", i, err)
+		}
+		for row, rid := range rids {
+			b.Consumers[row] = int(crc32.ChecksumIEEE([]byte(rid)) % uint32(consumers))
+		}
+	}
+	for i := range w.Fence {
+		b := &w.Fence[i]
+		rids, err := ridsColumn(*b)
+		if err != nil {
+			return fmt.Errorf("stream: fence batch %d: %w", i, err)
+		}
+		for row, rid := range rids {
+			rids[row] = p.ending(rid, b.Consumers[row])
+		}
+		if b.Columns["rids"], err = json.Marshal(rids); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func ridsColumn(b protocol.Batch) (rids []string, err error) {
+	if err := json.Unmarshal(b.Columns["rids"], &rids); err != nil {
+		return nil, err
+	}
+	if len(rids) != len(b.Consumers) {
+		return nil, fmt.Errorf("%d rids for %d rows", len(rids), len(b.Consumers))
+	}
+	return rids, nil
+}

@@ -109,3 +109,34 @@ func TestWidenErrors(t *testing.T) {
 		}
 	}
 }
+
+// In the router's loop every row is where its rid leads, each consumer has a row
+// of the fence, and a rid's rows stay together.
+func TestRoute(t *testing.T) {
+	for _, consumers := range []int{1, 2, 3, 7} {
+		w := seed(t, 1, place(5, 20, Rich), consumers)
+		before := ridsOf(t, w.Stream[0])
+		if err := Route(&w, consumers); err != nil {
+			t.Fatal(err)
+		}
+		if !reflect.DeepEqual(ridsOf(t, w.Stream[0]), before) {
+			t.Error("the stream has other rids")
+		}
+		for _, b := range append(w.Stream, w.Fence...) {
+			for i, rid := range ridsOf(t, b) {
+				if want := int(crc32.ChecksumIEEE([]byte(rid)) % uint32(consumers)); b.Consumers[i] != want {
+					t.Errorf("of %d: %s is with consumer %d, want %d", consumers, rid, b.Consumers[i], want)
+				}
+			}
+		}
+		for step, b := range w.Fence {
+			if len(b.Consumers) != consumers || !reflect.DeepEqual(ridsOf(t, b), ridsOf(t, w.Fence[0])) {
+				t.Errorf("fence batch %d: consumers %v, rids %q", step, b.Consumers, ridsOf(t, b))
+			}
+		}
+	}
+	bad := protocol.Work{Stream: []protocol.Batch{{Consumers: []int{0}, Columns: map[string]json.RawMessage{"rids": json.RawMessage(`["a","b"]`)}}}}
+	if err := Route(&bad, 2); err == nil {
+		t.Error("two rids for one row, want an error")
+	}
+}

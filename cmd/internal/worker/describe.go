@@ -17,6 +17,9 @@ func List() protocol.Listing {
 	for _, s := range fanout.List() {
 		l.Strategies = append(l.Strategies, protocol.Strategy{Name: s.Name, Summary: s.Summary})
 	}
+	for _, s := range router.List() {
+		l.Routers = append(l.Routers, protocol.Strategy{Name: s.Name, Summary: s.Summary})
+	}
 	return l
 }
 

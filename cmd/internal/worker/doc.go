@@ -14,7 +14,7 @@
 //
 // A worker whose configure names a rule and targets is the router of an arm with
 // several detokenizers: the same loop, with a strategy of package router in place
-// of a fanout strategy. It connects to its targets before it is ready.
+// of a fanout strategy.
 //
 // Package faulty, below this one, has workers that are wrong on purpose.
 package worker

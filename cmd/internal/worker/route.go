@@ -1,9 +1,7 @@
 package worker
 
 import (
-	"context"
 	"fmt"
-	"time"
 
 	"github.com/fanoutbench/fanoutbench/protocol"
 	"github.com/fanoutbench/fanoutbench/runtime/router"
@@ -16,8 +14,8 @@ type routing struct {
 	counters router.Counters
 }
 
-// connect reaches the detokenizers of a router; of a detokenizer it is nil.
-func (w *worker) connect() (*routing, error) {
+// route makes a worker with targets a router; of any other it returns nil.
+func (w *worker) route() (*routing, error) {
 	if (w.conf.Router == "") != (len(w.conf.Targets) == 0) {
 		return nil, fmt.Errorf("worker: router %q with %d targets, want both or neither", w.conf.Router, len(w.conf.Targets))
 	}
@@ -25,14 +23,8 @@ func (w *worker) connect() (*routing, error) {
 		return nil, nil
 	}
 	r := &routing{}
-	wait := time.Duration(w.conf.SendMS) * time.Millisecond
 	for _, endpoint := range w.conf.Targets {
-		push, err := transport.Connect(context.Background(), w.conf.ZMQ, endpoint, transport.Options{SendTimeout: wait, DialTimeout: wait})
-		if err != nil {
-			return nil, fmt.Errorf("worker: connect to detokenizers: %w", err)
-		}
-		w.senders[endpoint] = push
-		r.targets = append(r.targets, push)
+		r.targets = append(r.targets, &target{worker: w, endpoint: endpoint})
 	}
 	_, err := r.strategy(w.conf)
 	return r, err
@@ -41,3 +33,22 @@ func (w *worker) connect() (*routing, error) {
 func (r *routing) strategy(conf protocol.Configure) (router.Strategy, error) {
 	return router.New(conf.Strategy, router.Config{Rule: conf.Router, Targets: r.targets, Counters: &r.counters})
 }
+
+// target is a detokenizer's input, dialled on its first message as HTTP workers
+// are. One that could not be dialled is dialled again at the next.
+type target struct {
+	worker   *worker
+	endpoint string
+	sender   transport.Push
+}
+
+func (t *target) Send(frame []byte) (err error) {
+	if t.sender == nil {
+		if t.sender, err = t.worker.connect(t.endpoint); err != nil {
+			return fmt.Errorf("dial: %w", err)
+		}
+	}
+	return t.sender.Send(frame)
+}
+
+func (t *target) Flush() error { return t.sender.Flush() }

@@ -118,7 +118,6 @@ func TestRouterConfigureErrors(t *testing.T) {
 		`no strategy "per-line"`:              func(c *protocol.Configure) { c.Strategy = "per-line" },
 		`no strategy "splice"`:                func(c *protocol.Configure) { c.Strategy = "splice" }, // of fanout only
 		`router "rid" with 0 targets`:         func(c *protocol.Configure) { c.Targets = nil },
-		"connect to detokenizers":             func(*protocol.Configure) {},
 		`router "" with 1 targets, want both`: func(c *protocol.Configure) { c.Router = "" },
 	} {
 		t.Run(wrong, func(t *testing.T) {

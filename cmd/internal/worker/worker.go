@@ -85,12 +85,12 @@ func (w *worker) configure() (transport.Pull, error) {
 	if err != nil {
 		return nil, err
 	}
-	if w.routing, err = w.connect(); err != nil {
-		return nil, errors.Join(err, w.closeSenders())
+	if w.routing, err = w.route(); err != nil {
+		return nil, err
 	}
 	pull, err := transport.Bind(w.conf.ZMQ, w.conf.Endpoint, transport.Options{})
 	if err != nil {
-		return nil, errors.Join(err, w.closeSenders())
+		return nil, err
 	}
 	return pull, w.conn.Send(protocol.Ready{
 		Type:          protocol.TypeReady,
@@ -249,6 +249,14 @@ func decoder(v protocol.Vocabulary) (detokenizer.Decoder, error) {
 // dial opens the PUSH to an HTTP worker on its first row, as SGLang does, and
 // keeps it.
 func (w *worker) dial(ipc string) (fanout.Sender, error) {
+	push, err := w.connect(ipc)
+	if err == nil && w.hooks.Sender != nil {
+		return w.hooks.Sender(ipc, push), nil
+	}
+	return push, err
+}
+
+func (w *worker) connect(ipc string) (transport.Push, error) {
 	push, ok := w.senders[ipc]
 	if !ok {
 		var err error
@@ -257,9 +265,6 @@ func (w *worker) dial(ipc string) (fanout.Sender, error) {
 			return nil, err
 		}
 		w.senders[ipc] = push
-	}
-	if w.hooks.Sender != nil {
-		return w.hooks.Sender(ipc, push), nil
 	}
 	return push, nil
 }
