@@ -1,6 +1,7 @@
 package main
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/fanoutbench/fanoutbench/cmd/internal/worker"
@@ -42,6 +43,11 @@ func (p *program) routerLoop(strategy, rule string) {
 	}
 	if got := f.Result.Arms[results.Candidate]; got.Strategy != strategy || got.Options["router"] != rule {
 		p.t.Errorf("candidate %s by %s, want %s by %s", got.Strategy, got.Options["router"], strategy, rule)
+	}
+	for _, w := range f.Result.Verdict.Warnings { // of fields that could not be judged: none
+		if !strings.Contains(w, "idle arm") {
+			p.t.Errorf("warning %q", w)
+		}
 	}
 	p.has("stdout", p.stdout.String(), "loop", "router: the consumers are the detokenizers' inputs")
 	for _, row := range f.Result.Summary {

@@ -51,7 +51,7 @@ func (d *driver) meet(name string, round int, s *arm.Session) error {
 		}
 	}
 	d.about[name] = about
-	layout := oracle.Layout{Endpoints: r.Endpoints, Detokenizers: r.Detokenizers, Defaults: map[string]json.RawMessage{}}
+	layout := oracle.Layout{Endpoints: r.Endpoints, Detokenizers: r.Detokenizers, IDs: d.plan.Loop == protocol.LoopRouter, Defaults: map[string]json.RawMessage{}}
 	for _, f := range s.Layout().Fields {
 		layout.Defaults[f.Name] = f.Default
 	}

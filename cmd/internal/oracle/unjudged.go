@@ -15,10 +15,10 @@ var inputOnly = map[string]bool{
 // Unjudged lists, in order of names, the fields that the trial's rows must have
 // and that an arm's message has no place for. Check cannot judge them.
 func (e *Expectation) Unjudged(l Layout) []string {
-	wanted := map[string]bool{fieldText: true}
+	wanted := map[string]bool{fieldText: !l.IDs}
 	for _, rows := range e.byRID {
 		for name := range rows[0].fields {
-			wanted[name] = !inputOnly[name]
+			wanted[name] = l.IDs || !inputOnly[name]
 		}
 	}
 	var lacking []string
