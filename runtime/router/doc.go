@@ -1,6 +1,6 @@
 // Package router splits decoded batches between several detokenizers: one
-// BatchTokenIDOutput frame in, BatchTokenIDOutput frames out, each row to one
-// detokenizer (a target), which a rule chooses. How a batch is cut into messages
+// BatchTokenIDOutput or BatchEmbeddingOutput frame in, frames of the same class
+// out, each row to one detokenizer (a target), which a rule chooses. How a batch is cut into messages
 // is a [Strategy]:
 //
 //	per-row         a message a row; every row decodes the wrapped columns anew
@@ -40,7 +40,7 @@
 //     target are not tried; other targets get all of theirs.
 //   - *[RowError]: a row has no key. The others go on. When a batch can be
 //     decoded but not cut (a pickled column), one RowError counts all rows left.
-//   - anything else: the frame as a whole is no BatchTokenIDOutput.
+//   - anything else: the frame as a whole is of neither class.
 //
 // Every message is flushed when it is sent. The received frame is never changed,
 // and not read after Batch has returned. One goroutine at a time uses a Strategy;

@@ -38,7 +38,7 @@ func (s *groupedSplice) Batch(frame []byte) error {
 	s.split(&s.view)
 	for t, rows := range s.groups {
 		if len(rows) > 0 {
-			s.frame = s.view.AppendTokenRows(s.frame[:0], rows)
+			s.frame = s.view.AppendPart(s.frame[:0], rows)
 			s.post(t, &s.view, rows[0], len(rows), s.frame)
 		}
 	}

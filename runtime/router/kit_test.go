@@ -53,7 +53,7 @@ func (s *target) rows(t testing.TB) (all []map[string]wire.Value) {
 		t.Errorf("%d of %d messages flushed", s.flushed, len(s.frames))
 	}
 	for _, frame := range s.frames {
-		m, err := wire.DecodeTokenID(frame)
+		m, err := wire.Decode(frame)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -64,10 +64,16 @@ func (s *target) rows(t testing.TB) (all []map[string]wire.Value) {
 	return all
 }
 
-func row(t testing.TB, m *wire.BatchTokenIDOutput, i int) map[string]wire.Value {
+func row(t testing.TB, m wire.Message, i int) map[string]wire.Value {
 	t.Helper()
-	opened := map[string]wire.Value{}
-	for name, o := range map[string]*wire.Opaque{"customized_info": m.CustomizedInfo, "time_stats": m.TimeStats} {
+	columns, opened := map[string]*wire.Opaque{}, map[string]wire.Value{}
+	switch m := m.(type) {
+	case *wire.BatchTokenIDOutput:
+		columns["customized_info"], columns["time_stats"] = m.CustomizedInfo, m.TimeStats
+	case *wire.BatchEmbeddingOutput:
+		columns["time_stats"] = m.TimeStats
+	}
+	for name, o := range columns {
 		if o == nil {
 			continue
 		}
@@ -122,6 +128,17 @@ func random(t testing.TB, rng *rand.Rand, rows int) *wire.BatchTokenIDOutput {
 		m.CustomizedInfo, m.TimeStats = wrapped(t, wire.Map{{Key: "k", Value: info}}), wrapped(t, times)
 	}
 	return m
+}
+
+// embeddings is random with vectors in place of tokens.
+func embeddings(t testing.TB, rng *rand.Rand, rows int) *wire.BatchEmbeddingOutput {
+	t.Helper()
+	m := random(t, rng, rows)
+	e := &wire.BatchEmbeddingOutput{RIDs: m.RIDs, HTTPWorkerIPCs: m.HTTPWorkerIPCs, FinishedReasons: m.FinishedReasons, TimeStats: m.TimeStats}
+	for range rows {
+		e.Embeddings = append(e.Embeddings, []wire.Value{rng.Float64(), rng.Float64()})
+	}
+	return e
 }
 
 func wrapped(t testing.TB, v wire.Value) *wire.Opaque {

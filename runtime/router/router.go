@@ -46,8 +46,7 @@ type Config struct {
 
 // Strategy is one way to cut batches and send the parts.
 type Strategy interface {
-	// Batch sends the rows of one received frame, which must hold a
-	// BatchTokenIDOutput. What it returns has been flushed or is in the error.
+	// Batch sends the rows of one received frame. What it returns has been flushed or is in the error.
 	Batch(frame []byte) error
 }
 

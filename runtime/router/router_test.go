@@ -38,12 +38,21 @@ func TestStrategies(t *testing.T) {
 		want := make([][]map[string]wire.Value, n)
 		lost := 0
 		for range 1 + rng.IntN(3) {
-			m := random(t, rng, 1+rng.IntN(20))
+			var m wire.Message
+			var rids []string
+			var ipcs []wire.Opt[string]
+			if rows := 1 + rng.IntN(20); rng.IntN(3) > 0 {
+				tokens := random(t, rng, rows)
+				m, rids, ipcs = tokens, tokens.RIDs, tokens.HTTPWorkerIPCs
+			} else {
+				vectors := embeddings(t, rng, rows)
+				m, rids, ipcs = vectors, vectors.RIDs, vectors.HTTPWorkerIPCs
+			}
 			frames = append(frames, encode(t, m))
 			for i := range m.Rows() {
-				key := m.RIDs[i]
+				key := rids[i]
 				if rule == ByIPC {
-					if key = m.HTTPWorkerIPCs[i].V; !m.HTTPWorkerIPCs[i].OK {
+					if key = ipcs[i].V; !ipcs[i].OK {
 						lost++
 						continue
 					}

@@ -82,7 +82,7 @@ func (c *controller) shares(stream int, all []*outgoing) ([]share, error) {
 			case o.rows() == 0:
 				shares[i].frames = append(shares[i].frames, bytes.Clone(frame))
 			case len(rows) > 0:
-				shares[i].frames = append(shares[i].frames, view.AppendTokenRows(nil, rows))
+				shares[i].frames = append(shares[i].frames, view.AppendPart(nil, rows))
 			}
 		}
 	}
