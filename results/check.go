@@ -108,6 +108,9 @@ func (t Trial) check() error {
 	if t.StartedAt.IsZero() {
 		return unwanted("started_at", t.StartedAt, "a time")
 	}
+	if err := t.Disturbance.check(); err != nil {
+		return err
+	}
 	if err := checkHash("work_sha256", t.WorkSHA256); err != nil {
 		return err
 	}

@@ -68,6 +68,16 @@
 // Counters are means over the trials of rounds 0 and later. Package stats has
 // the formulas; products that are then added do not occur here.
 //
+// # Disturbance
+//
+// A trial's disturbance is what went on beside it: steal, CPU pressure, context
+// switches of the arm's processes, CPU frequencies, read before its line is sent
+// and after its result has come, never while it runs. It is absent in runs that are
+// older than it, and its parts where the system does not tell them. No figure
+// depends on it. Explain shows it round by round, with the figures that the rounds
+// without much of it would give; these are descriptive, since the rounds were
+// chosen after the fact, and stand in no file.
+//
 // # Verify and Report
 //
 // Verify computes everything anew and fails closed: a file that cannot be read,
@@ -91,7 +101,8 @@
 // their names, synced and renamed, so that each is whole or absent. Files, lines
 // and plans have limits (MaxTrials, MaxRaw and so on), checked before they cost
 // memory. On systems other than Linux the facts of the machine that only Linux
-// tells are empty strings.
+// tells are empty strings. started_at and ended_at may run backwards, when the
+// clock of the machine was set back: no duration is made of them.
 //
 // # Tried and dropped
 //

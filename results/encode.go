@@ -82,6 +82,7 @@ func (p *Plan) normal() {
 func (t *Trial) normal() {
 	t.Counters = orEmpty(t.Counters)
 	t.StartedAt = t.StartedAt.UTC()
+	t.Disturbance = t.Disturbance.known()
 }
 
 func (r *Result) normal() {

@@ -2,6 +2,7 @@ package results
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"runtime"
 	"strconv"
@@ -39,6 +40,7 @@ func CaptureEnvironment(command []string) Environment {
 		}
 	}
 	describeMachine(&e)
+	e.Conditions = conditionsNow(suffixBefore)
 	e.steal = stealNow()
 	if total := pressureNow(); total != "" {
 		e.Pressure["before"] = total
@@ -61,6 +63,9 @@ func (e *Environment) End() {
 		e.StealTicks = &during
 	}
 	e.steal = nil
+	if e.Conditions != nil {
+		maps.Copy(e.Conditions, conditionsNow(suffixAfter))
+	}
 	if total := pressureNow(); total != "" && e.Pressure != nil {
 		e.Pressure["after"] = total
 		if during, ok := difference(e.Pressure["before"], total); ok {

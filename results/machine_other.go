@@ -9,3 +9,5 @@ func describeMachine(*Environment) {}
 func stealNow() *int64 { return nil }
 
 func pressureNow() string { return "" }
+
+func conditionsNow(string) map[string]string { return map[string]string{} }

@@ -13,7 +13,7 @@ import (
 const (
 	MaxPlan    = 8 << 20
 	MaxLine    = 64 << 10
-	MaxRaw     = 512 << 20
+	MaxRaw     = 640 << 20
 	MaxResult  = 64 << 20
 	MaxSummary = 64 << 20
 )

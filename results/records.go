@@ -87,6 +87,7 @@ type Trial struct {
 	WorkSHA256  string             `json:"work_sha256"`
 	RowsSHA256  string             `json:"rows_sha256"`
 	StartedAt   time.Time          `json:"started_at"`
+	Disturbance *Disturbance       `json:"disturbance,omitempty"` // not in runs that were made before it was read
 }
 
 // Source is one file with its hash.
@@ -207,8 +208,9 @@ type Environment struct {
 	Go         string            `json:"go"`
 	GC         map[string]string `json:"gc"` // GOGC, GOMEMLIMIT, GODEBUG as set
 	Revision   string            `json:"revision"`
-	Modified   string            `json:"modified"` // "true", "false", or "" when not known
-	Patch      string            `json:"patch"`    // the uncommitted patch itself, or "" when there is none
+	Modified   string            `json:"modified"`             // "true", "false", or "" when not known
+	Patch      string            `json:"patch"`                // the uncommitted patch itself, or "" when there is none
+	Conditions map[string]string `json:"conditions,omitempty"` // what else can disturb, see ConditionClock and those after it
 
 	steal *int64 // ticks since boot at the start, until End
 }

@@ -11,37 +11,46 @@ import (
 // text is the report for a terminal.
 func (r report) text() ([]byte, error) {
 	var b bytes.Buffer
-	width := 0
-	for _, line := range r.header() {
-		width = max(width, len(line[0]))
-	}
-	for _, line := range r.header() {
-		fmt.Fprintf(&b, "%-*s  %s\n", width, line[0], oneLine(line[1]))
-	}
+	writePairs(&b, r.header())
 	if !r.RowsVerified {
 		return b.Bytes(), nil
 	}
 	b.WriteByte('\n')
-	table := r.table()
-	widths := make([]int, len(tableHead))
+	writeTable(&b, r.table(), leftColumns)
+	b.WriteString("\n" + legend + "\n")
+	return b.Bytes(), nil
+}
+
+// writePairs writes names and values, the values below one another.
+func writePairs(b *bytes.Buffer, lines [][2]string) {
+	width := 0
+	for _, line := range lines {
+		width = max(width, len(line[0]))
+	}
+	for _, line := range lines {
+		fmt.Fprintf(b, "%-*s  %s\n", width, line[0], oneLine(line[1]))
+	}
+}
+
+// writeTable writes lines of as many cells, the first of them the head.
+func writeTable(b *bytes.Buffer, table [][]string, left []int) {
+	widths := make([]int, len(table[0]))
 	for _, line := range table {
 		for i, cell := range line {
 			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
 		}
 	}
 	for _, line := range table {
-		b.WriteString(aligned(line, widths) + "\n")
+		b.WriteString(aligned(line, widths, left) + "\n")
 	}
-	b.WriteString("\n" + legend + "\n")
-	return b.Bytes(), nil
 }
 
 // aligned sets names to the left and figures to the right.
-func aligned(line []string, widths []int) string {
+func aligned(line []string, widths, left []int) string {
 	var b strings.Builder
 	for i, cell := range line {
 		gap := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell))
-		if slices.Contains(leftColumns, i) {
+		if slices.Contains(left, i) {
 			cell += gap
 		} else {
 			cell = gap + cell

@@ -17,7 +17,7 @@ const (
 	timePerRow   = 300 * time.Microsecond
 	timePerTrial = 40 * time.Millisecond
 	timePerStart = 400 * time.Millisecond
-	bytesPerLine = 900
+	bytesPerLine = 1100
 	bytesForRest = 200 << 10
 )
 

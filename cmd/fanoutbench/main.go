@@ -12,7 +12,9 @@
 //	fanoutbench list
 //	fanoutbench check-arm SPEC
 //	fanoutbench report DIR [--format text|markdown|csv|json]
+//	fanoutbench explain DIR [--count N] [--metadata KIND] [--metric NAME]
 //	fanoutbench verify DIR
+//	fanoutbench doctor
 //
 // Exit status: 0 when the measurement is complete and verified, whatever it
 // says; 2 for a mistake in the command line; 4 when a run is invalid, incomplete
@@ -94,7 +96,7 @@ func newRoot() *cobra.Command {
 	root.SilenceUsage = true
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	root.AddCommand(newRun("run"), newList(), newCheckArm(), newReport(), newVerify(), newController(), newWorker())
+	root.AddCommand(newRun("run"), newList(), newCheckArm(), newReport(), newExplain(), newVerify(), newController(), newWorker())
 	return root
 }
 

@@ -82,6 +82,8 @@ var usageErrors = []struct {
 	{"report", "want the folder of a run"},
 	{"report x --format yaml", `format "yaml", want one of`},
 	{"verify x y", "want the folder of a run"},
+	{"explain", "want the folder of a run"},
+	{"explain x --count y", `invalid argument "y"`},
 	{"check-arm", "want one arm spec"},
 	{"check-arm builtin:nosuch", `no strategy "nosuch"`},
 	{"check-arm builtin:splice --transport pickle", `transport "pickle"`},

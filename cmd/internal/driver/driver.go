@@ -242,7 +242,7 @@ func (d *driver) trial(ctx context.Context, slot results.Slot) error {
 		CompleteMS: m.CompleteMS, FirstMS: m.FirstMS, FirstAllMS: m.FirstAllMS, SpreadMS: m.SpreadMS, WorkerCPUMS: m.WorkerCPUMS,
 		OuterMS: v.outerMS, IdleCPUMS: v.idleMS, Counters: v.result.Counters,
 		Rows: v.work.want.Rows(), FenceRows: v.work.want.FenceRows(),
-		WorkSHA256: v.work.file.SHA256, RowsSHA256: v.result.Rows.SHA256, StartedAt: v.started,
+		WorkSHA256: v.work.file.SHA256, RowsSHA256: v.result.Rows.SHA256, StartedAt: v.started, Disturbance: v.beside,
 	})
 	if err != nil {
 		return &located{err: err, arm: slot.Arm, slot: slot, cell: true}

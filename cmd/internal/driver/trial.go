@@ -22,6 +22,7 @@ type verified struct {
 	work    *work
 	result  protocol.Result
 	started time.Time
+	beside  *results.Disturbance
 	outerMS float64
 	idleMS  *float64
 }
@@ -74,8 +75,11 @@ func (d *driver) judged(ctx context.Context, slot results.Slot) (verified, error
 	return v, d.used(w)
 }
 
-// play runs the trial with the other arm's CPU clocks read before and after.
+// play runs the trial with all that can disturb it, and the other arm's CPU
+// clocks, read before and after: nothing is read while it runs.
 func (d *driver) play(ctx context.Context, slot results.Slot, v *verified) error {
+	pids := d.sessions[slot.Arm].PIDs()
+	begin := results.ReadDisturbance("/", pids)
 	idle := d.sessions[otherArm(slot.Arm)].PIDs()
 	before, errBefore := cpuclock.Sum(idle)
 	t := protocol.Trial{
@@ -89,6 +93,7 @@ func (d *driver) play(ctx context.Context, slot results.Slot, v *verified) error
 	}
 	v.result, v.outerMS = result, float64(outer.Nanoseconds())/1e6
 	after, errAfter := cpuclock.Sum(idle)
+	v.beside = begin.Until(results.ReadDisturbance("/", pids))
 	if errors.Join(errBefore, errAfter) == nil {
 		ms := float64((after - before).Nanoseconds()) / 1e6
 		v.idleMS = &ms
