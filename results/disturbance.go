@@ -173,24 +173,21 @@ func (m machine) threads(pids []int) map[string]switches {
 }
 
 func parseSwitches(status string) (s switches, ok bool) {
-	found := 0
+	var voluntary, involuntary bool
 	for line := range strings.Lines(status) {
 		name, value, _ := strings.Cut(line, ":")
-		var to *int64
-		switch name {
-		case "voluntary_ctxt_switches":
-			to = &s.voluntary
-		case "nonvoluntary_ctxt_switches":
-			to = &s.involuntary
-		default:
+		if name != "voluntary_ctxt_switches" && name != "nonvoluntary_ctxt_switches" {
 			continue
 		}
 		n, err := strconv.ParseInt(strings.TrimSpace(value), 10, 64)
 		if err != nil {
 			return switches{}, false
 		}
-		*to = n
-		found++
+		if name == "voluntary_ctxt_switches" {
+			s.voluntary, voluntary = n, true
+		} else {
+			s.involuntary, involuntary = n, true
+		}
 	}
-	return s, found == 2
+	return s, voluntary && involuntary
 }

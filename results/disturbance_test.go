@@ -192,3 +192,18 @@ func TestConditions(t *testing.T) {
 		}
 	}
 }
+
+// A status either has both counters or gives none.
+func FuzzSwitches(f *testing.F) {
+	f.Add("voluntary_ctxt_switches:\t1\nnonvoluntary_ctxt_switches:\t2\n")
+	f.Add("nonvoluntary_ctxt_switches: 9223372036854775808\n")
+	f.Add("voluntary_ctxt_switches: 1\nvoluntary_ctxt_switches: 2\n")
+	f.Fuzz(func(t *testing.T, status string) {
+		_, ok := parseSwitches(status)
+		both := strings.HasPrefix(status, "voluntary_ctxt") || strings.Contains(status, "\nvoluntary_ctxt")
+		both = both && strings.Contains(status, "nonvoluntary_ctxt_switches:")
+		if ok && !both {
+			t.Errorf("both counters were found in %q", status)
+		}
+	})
+}

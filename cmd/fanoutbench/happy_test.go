@@ -159,6 +159,15 @@ func TestList(t *testing.T) {
 	p.has("list", p.stdout.String(), "zmq=zmtp")
 }
 
+// doctor says something of everything, whatever this machine is like.
+func TestDoctor(t *testing.T) {
+	t.Parallel()
+	p := newProgram(t, nil, "doctor")
+	p.cmd.Env = append(p.cmd.Env, "GOGC=77")
+	p.run(exitOK)
+	p.has("doctor", p.stdout.String(), "SPOILS   Go runtime settings: GOGC=77", "mend: unset GOGC", "of 16 things spoil measurements here")
+}
+
 func TestReport(t *testing.T) {
 	t.Parallel()
 	p := measure(t, nil)

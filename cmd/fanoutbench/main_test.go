@@ -28,6 +28,7 @@ const (
 	envPIDs  = "FANOUTBENCH_TEST_PIDS"       // file to which every process writes its role and id
 	envFault = "FANOUTBENCH_TEST_FAULT"      // a faulty.Fault of its workers
 	envLimit = "FANOUTBENCH_TEST_FILE_LIMIT" // bytes that a file of the driver may have
+	envFiles = "FANOUTBENCH_TEST_OPEN_FILES" // ROLE=N: descriptors that a process of the role, and what it starts, may have
 )
 
 // fakeCommand is a controller of the test's own: fakeCommand KIND.
@@ -52,6 +53,12 @@ func TestMain(m *testing.M) {
 	if err := note(role); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
+	}
+	if limited, n, _ := strings.Cut(os.Getenv(envFiles), "="); limited == role {
+		if err := limitDescriptors(n); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
 	}
 	fault := os.Getenv(envFault)
 	switch {

@@ -82,6 +82,7 @@ var usageErrors = []struct {
 	{"report", "want the folder of a run"},
 	{"report x --format yaml", `format "yaml", want one of`},
 	{"verify x y", "want the folder of a run"},
+	{"doctor all", "want none"},
 	{"explain", "want the folder of a run"},
 	{"explain x --count y", `invalid argument "y"`},
 	{"check-arm", "want one arm spec"},
