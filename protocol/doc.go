@@ -134,6 +134,11 @@
 //	repetition   from 0; -1 is the warm-up stream of a fresh process
 //	cell         {"count", "metadata"}: rows of a batch, and "plain" or "rich"
 //	work         a file, {"path", "sha256", "bytes"}: a Work object
+//	profile      for this module's own controller, never sent to another, and left out
+//	             in every trial that counts: the files for the CPU profiles of its worker's
+//	             processes (see prepare), with ".0", ".1" behind it. The stream is first
+//	             replayed for some seconds. None is written if the worker, of an older
+//	             revision, does not know the key
 //
 // The work file is made by the driver, one for both arms, and lies in a folder
 // of the driver's that the controller can read:
@@ -305,6 +310,10 @@
 //	           the ones after them are the fence's; frames, a file with a Frames object: every
 //	           frame that will be sent, fence included, in order, base64; left out
 //	           unless ready asked for it
+//	profile    absolute path of a file that is not there: from now on the worker's CPU
+//	           is profiled (pprof's format) into it, until a prepare names another
+//	           path or none, or the worker ends; left out in every trial that
+//	           counts. Samples of the control pipe have the label plane=control
 //	report     batches, of the stream, that it has handled; counters, per batch of
 //	           the stream; errors, what failed since prepare, or null
 //

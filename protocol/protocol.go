@@ -116,6 +116,7 @@ type Trial struct {
 	Repetition int    `json:"repetition"` // -1: the warm-up stream of a fresh process
 	Cell       Cell   `json:"cell"`
 	Work       File   `json:"work"`
+	Profile    string `json:"profile,omitempty"` // for this module's own controller: where its worker puts a CPU profile
 }
 
 // Token is one vocabulary entry. Bytes is base64 in JSON.

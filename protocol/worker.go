@@ -25,6 +25,19 @@ const (
 	CounterRouterMessages = "router_messages"
 )
 
+// The label of a worker's profile samples that are not the measured plane's.
+const (
+	ProfilePlane   = "plane"
+	ProfileControl = "control"
+)
+
+// A stream is replayed for a profile until the worker has used ProfileCPUMS of CPU
+// time, 200 samples, or ProfileMS have passed.
+const (
+	ProfileCPUMS = 2000
+	ProfileMS    = 10_000
+)
+
 // Configure tells a worker what to run.
 type Configure struct {
 	Type        string `json:"type"`
@@ -54,8 +67,9 @@ type Ready struct {
 type Prepare struct {
 	Type       string     `json:"type"`
 	Vocabulary Vocabulary `json:"vocabulary"`
-	Batches    int        `json:"batches"`          // of the stream; later batches are the fence's
-	Frames     *File      `json:"frames,omitempty"` // a Frames object: what will be sent, fence included
+	Batches    int        `json:"batches"`           // of the stream; later batches are the fence's
+	Frames     *File      `json:"frames,omitempty"`  // a Frames object: what will be sent, fence included
+	Profile    string     `json:"profile,omitempty"` // file for a CPU profile, which is on from now on
 }
 
 // Frames is the content of a prepare's frames file.

@@ -9,6 +9,7 @@
 //	result.json   Result: arms, counts of rows, figures, machine, verdict; indented
 //	summary.csv   the scalar fields of the summary rows, in their order
 //	logs/         what the arms' processes wrote to standard error
+//	profiles/     if asked for: CPU profiles of the workers, made after the last round
 //
 // Create makes the folder, Append adds a trial, Finish reads plan and trials
 // back and writes the result. A folder without result.json is a run whose driver

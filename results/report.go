@@ -25,7 +25,14 @@ func Report(w io.Writer, f *Folder, format string) error {
 	if !ok {
 		return fmt.Errorf("results: report format is %q, want one of %q", shortened(format), Formats)
 	}
-	b, err := write(reportOf(f))
+	r := reportOf(f)
+	var err error
+	if r.RowsVerified {
+		if r.profiles, err = readProfiles(f.Dir, f.Plan); err != nil {
+			return fmt.Errorf("results: report %s: %w", f.Dir, err)
+		}
+	}
+	b, err := write(r)
 	if err != nil {
 		return fmt.Errorf("results: report %s as %s: %w", f.Dir, format, err)
 	}
@@ -74,6 +81,8 @@ type report struct {
 	PlanSHA256   string       `json:"plan_sha256"`
 	RawSHA256    string       `json:"raw_sha256"`
 	Rows         []SummaryRow `json:"summary"`
+
+	profiles []profiled // in text and Markdown only
 }
 
 type reportArm struct {

@@ -18,6 +18,7 @@ func (r report) text() ([]byte, error) {
 	b.WriteByte('\n')
 	writeTable(&b, r.table(), leftColumns)
 	b.WriteString("\n" + legend + "\n")
+	r.profileText(&b)
 	return b.Bytes(), nil
 }
 
@@ -83,6 +84,7 @@ func (r report) markdown() ([]byte, error) {
 		}
 	}
 	b.WriteString("\n" + legend + "\n")
+	r.profileMarkdown(&b)
 	return b.Bytes(), nil
 }
 

@@ -36,7 +36,7 @@ type runFlags struct {
 	seed                               uint64
 	timeout, startTimeout              time.Duration
 	output                             string
-	dryRun                             bool
+	dryRun, profile                    bool
 	repo                               string
 	layouts                            int
 	lone                               bool // a candidate is given and no reference
@@ -90,6 +90,7 @@ func newRun(name string) *cobra.Command {
 	fl.DurationVar(&f.timeout, "timeout", 30*time.Second, "of one trial")
 	fl.DurationVar(&f.startTimeout, "start-timeout", 10*time.Second, "of an arm's start")
 	fl.StringVar(&f.output, "output", "", "run folder to make (default: runs/ and the UTC time)")
+	fl.BoolVar(&f.profile, "profile", false, "after the last round profile the workers' CPU, untimed, for up to ten seconds a cell and arm")
 	fl.BoolVar(&f.dryRun, "dry-run", false, "print the arms, the plan and what it will take, and measure nothing")
 	return c
 }
@@ -129,7 +130,7 @@ func (f *runFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 	}
 	bar := newProgress(stderr)
 	_, runErr := driver.Run(ctx, driver.Config{
-		Plan: p, Arms: arms, Output: f.output, Progress: bar,
+		Plan: p, Arms: arms, Output: f.output, Progress: bar, Profile: f.profile,
 		Command: append([]string{"fanoutbench"}, os.Args[1:]...),
 	})
 	bar.end()

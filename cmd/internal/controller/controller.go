@@ -265,7 +265,17 @@ func (c *controller) play(ctx context.Context, t protocol.Trial, w protocol.Work
 	if err != nil {
 		return protocol.Result{}, err
 	}
-	if err := c.prepare(ctx, w, append(slices.Clone(stream), fence...)); err != nil {
+	all := append(slices.Clone(stream), fence...)
+	if t.Profile != "" {
+		err := c.replay(ctx, t, w, stream)
+		if err != nil && !unprofiled(err) {
+			return protocol.Result{}, err
+		}
+		if err != nil {
+			t.Profile = "" // the driver says that there is none
+		}
+	}
+	if err := c.prepare(ctx, t, w, all); err != nil {
 		return protocol.Result{}, err
 	}
 	if err := c.checkSchedule(len(w.Stream)); err != nil {

@@ -26,6 +26,9 @@
 // not come within wait_ms end it too, but as a result marked stalled, so that the
 // driver can name the row that is missing.
 //
+// A trial with a profile plays its stream over and over before it is played as
+// always, so that a profile at 100 samples a second of CPU time has some (profile.go).
+//
 // At stop the worker is ended first, and the consumers are looked at once more: a
 // row that came after the last quiet period is an error. The end of the input, or
 // SIGTERM, ends whatever runs: the worker is ended, which also frees a write that

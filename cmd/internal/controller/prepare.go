@@ -18,25 +18,28 @@ type share struct {
 
 // prepare tells every process what comes, with the frames themselves if the
 // strategy asks for them.
-func (c *controller) prepare(ctx context.Context, w protocol.Work, all []*outgoing) error {
+func (c *controller) prepare(ctx context.Context, t protocol.Trial, w protocol.Work, all []*outgoing) error {
 	shares, err := c.shares(len(w.Stream), all)
 	if err != nil {
 		return err
 	}
 	detokenizers, router := c.crew.split()
 	for i, p := range detokenizers {
-		if err := c.tell(ctx, p, i, w, shares[i]); err != nil {
+		if err := c.tell(ctx, p, i, t, w, shares[i]); err != nil {
 			return err
 		}
 	}
 	if router == nil {
 		return nil
 	}
-	return c.tell(ctx, router, len(shares), w, share{batches: len(w.Stream)})
+	return c.tell(ctx, router, len(shares), t, w, share{batches: len(w.Stream)})
 }
 
-func (c *controller) tell(ctx context.Context, to *workerProcess, i int, w protocol.Work, s share) error {
-	p := protocol.Prepare{Type: protocol.TypePrepare, Vocabulary: w.Vocabulary, Batches: s.batches}
+func (c *controller) tell(ctx context.Context, to *workerProcess, i int, t protocol.Trial, w protocol.Work, s share) error {
+	p := protocol.Prepare{Type: protocol.TypePrepare, Vocabulary: w.Vocabulary, Batches: s.batches, Profile: t.Profile}
+	if p.Profile != "" {
+		p.Profile = fmt.Sprintf("%s.%d", p.Profile, i)
+	}
 	if to.ready.NeedsPrepared {
 		f, err := protocol.WriteFile(filepath.Join(c.hello.Dir, fmt.Sprintf("frames-%d.json", i)), protocol.Frames{Frames: s.frames})
 		if err != nil {

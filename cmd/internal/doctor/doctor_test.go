@@ -182,6 +182,7 @@ func TestOneChange(t *testing.T) {
 		{"temporary folder", mounts("1 0 8:1 / / rw - cifs //h/x rw", "2 1 0:5 / /tmp rw shared:1 master:2 - xfs a rw"), Good, "xfs"},
 		{"temporary folder", mounts("2 1 0:5 / /tmp rw - nfs a rw", "3 1 0:6 / /tmp rw - ext4 a rw"), Good, "ext4"},
 		{"temporary folder", mounts("2 1 0:5 / /tmpfiles rw - nfs a rw", "3 1 0:6 / / rw - fuse.sshfs a rw"), Spoils, "fuse.sshfs"},
+		{"temporary folder", mounts("1 0 8:1 / / rw - ext4 a rw", "2 1 0:5 / /tm rw - nfs a rw"), Good, "ext4"},
 		{"temporary folder", mounts("nothing", "2 1 0:5 / /tmp", "- -", ""), Unknown, "does not tell"},
 	} {
 		files := maps.Clone(quietFiles)

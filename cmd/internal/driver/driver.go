@@ -37,6 +37,7 @@ type Config struct {
 	Output   string             // folder to make
 	Command  []string           // for the record
 	Progress Progress
+	Profile  bool // profile the workers after the last round
 }
 
 // ErrNotVerified is the error of a run that ended invalid or incomplete; the
@@ -115,6 +116,9 @@ func (d *driver) all(ctx context.Context) (err error) {
 		if err := d.round(ctx, round); err != nil {
 			return err
 		}
+	}
+	if d.conf.Profile {
+		return d.profileAll(ctx)
 	}
 	return nil
 }

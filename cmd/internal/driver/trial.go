@@ -86,8 +86,9 @@ func (d *driver) play(ctx context.Context, slot results.Slot, v *verified) error
 		ID:    fmt.Sprintf("%d.%d.%d.%s", slot.Round, slot.Repetition, slot.Count, slot.Metadata),
 		Round: slot.Round, Repetition: slot.Repetition,
 		Cell: protocol.Cell{Count: slot.Count, Metadata: slot.Metadata}, Work: v.work.file,
+		Profile: d.profilePath(slot),
 	}
-	result, outer, err := d.sessions[slot.Arm].Trial(ctx, t, milliseconds(d.plan.TimeoutMS))
+	result, outer, err := d.sessions[slot.Arm].Trial(ctx, t, d.patience(slot))
 	if err != nil {
 		return err
 	}
@@ -139,6 +140,9 @@ func otherArm(name string) string {
 func (d *driver) work(slot results.Slot) (*work, error) {
 	cell := protocol.Cell{Count: slot.Count, Metadata: slot.Metadata}
 	place := plan.Place(d.plan, slot.Round, slot.Repetition, cell)
+	if slot.Round == d.plan.Rounds {
+		place = plan.ProfilePlace(d.plan, cell)
+	}
 	name := fmt.Sprintf("work-%08x.json", place.Ordinal)
 	if w, ok := d.works[name]; ok {
 		return w, nil

@@ -95,5 +95,16 @@ func Place(p results.Plan, round, repetition int, cell protocol.Cell) stream.Pla
 	return place
 }
 
+// ProfilePlace is where a stream stands that is played after the last round, for a
+// profile: its ordinal is behind all of the plan's.
+func ProfilePlace(p results.Plan, cell protocol.Cell) stream.Place {
+	place := stream.Place{Round: p.Rounds, Cell: cell, Ordinal: nowhere}
+	cells := Cells(p)
+	if index := slices.Index(cells, cell); index >= 0 {
+		place.Ordinal = uint32((p.Rounds+1)*(p.Repetitions+1)*len(cells) + index)
+	}
+	return place
+}
+
 // nowhere is the ordinal of a place that the plan does not have.
 const nowhere = math.MaxUint32

@@ -183,3 +183,30 @@ func TestCells(t *testing.T) {
 		t.Errorf("got %v, want %v", got, want)
 	}
 }
+
+// The streams of profiles are none of the plan's, and none of each other's.
+func TestProfilePlaces(t *testing.T) {
+	for _, repetitions := range []int{1, 3} {
+		p := results.Plan{Counts: []int{1, 32}, Metadata: []string{"plain", "rich"}, Rounds: 4, Repetitions: repetitions, Seed: 1, HTTPWorkers: 2}
+		seen := map[uint32]bool{}
+		take := func(place stream.Place) {
+			if seen[place.Ordinal] || place.Ordinal == nowhere {
+				t.Errorf("%+v: its ordinal is taken, or none", place)
+			}
+			seen[place.Ordinal] = true
+		}
+		for round := -1; round < p.Rounds; round++ {
+			for repetition := stream.WarmupRepetition; repetition < p.Repetitions; repetition++ {
+				for _, c := range Cells(p) {
+					take(Place(p, round, repetition, c))
+				}
+			}
+		}
+		for _, c := range Cells(p) {
+			take(ProfilePlace(p, c))
+		}
+		if place := ProfilePlace(p, protocol.Cell{Count: 7, Metadata: "rich"}); place.Ordinal != nowhere {
+			t.Errorf("a cell that the plan does not have is at %+v", place)
+		}
+	}
+}

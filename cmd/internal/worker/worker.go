@@ -39,6 +39,7 @@ type worker struct {
 	counters fanout.Counters
 	tally    tally
 	failures []string
+	profile  profiler
 }
 
 // strategy is what the loop hands batches to, a fanout strategy or a router's.
@@ -55,9 +56,10 @@ func Run(ctx context.Context, in io.Reader, out io.Writer, hooks Hooks) (err err
 	if err != nil {
 		return errors.Join(err, w.conn.Send(protocol.Error{Type: protocol.TypeError, Message: err.Error()}))
 	}
-	defer func() { err = errors.Join(err, pull.Close(), w.closeSenders()) }()
+	defer func() { err = errors.Join(err, pull.Close(), w.closeSenders(), w.endProfile()) }()
 	control := make(chan error, 1)
 	go func() {
+		markControl(ctx)
 		control <- w.control()
 		cancel()
 	}()
@@ -209,8 +211,9 @@ func (w *worker) prepare(p protocol.Prepare) error {
 		}
 	}
 	w.failures = nil
+	err := w.profile.follow(p.Profile)
 	w.tally = newTally(p.Batches, w.counters)
-	return nil
+	return err
 }
 
 func (w *worker) build(v protocol.Vocabulary) (err error) {
