@@ -1,65 +1,70 @@
-"""A whole arm for fanoutbench, on pyzmq and msgpack: consumers, clock and a worker process.
-Run it: fanoutbench --candidate "exec:python3 examples/arm.py"; protocol/doc.go has the protocol.
-Put your own path in place of worker(), encode() and decode()."""
+"""A whole arm for fanoutbench, on pyzmq and msgpack: consumers, clock and a worker; protocol/doc.go has the protocol.
+Put your path in place of worker(), encode() and decode(): fanoutbench --candidate "exec:python3 examples/arm.py"."""
 import base64, gc, hashlib, json, os, pathlib, sys, time
 import msgpack, zmq
 
 FIELDS = ["rids", "finished_reasons", "output_strs", "output_ids", "prompt_tokens", "completion_tokens",
           "reasoning_tokens", "cached_tokens", "customized_info", "time_stats"]
 
+def decode_ids(vocabulary, ids, skip):
+    tokens, glue = vocabulary
+    found = [tokens.get(i, tokens.get(0, (b"", True))) for i in ids]  # an id that is none counts as 0
+    return glue.join(piece for piece, special in found if not (special and skip)).decode(errors="replace")
+
+def text_of(vocabulary, ids, row):
+    """What a request may show so far: without a matched stop at its end, before that without half a character."""
+    end, keep, skip = row["finished_reasons"], row["no_stop_trim"], row["skip_special_tokens"]
+    matched = (end or {}).get("matched")
+    text = decode_ids(vocabulary, ids[:-1] if isinstance(matched, int) and not keep else ids, skip)
+    text = row["before"] + text[len(decode_ids(vocabulary, ids[:row["read_offsets"]], skip)):]
+    text, found, _ = text.partition(matched) if matched and isinstance(matched, str) else (text, "", "")
+    return text + found * keep if end else text.removesuffix("\ufffd")
+
 def worker(endpoint, parent):
     """The code under test: detokenize a batch, send each row to its consumer."""
-    context, outs, words, ids_of = zmq.Context(), {}, {}, {}
+    context, outs, vocabulary, states = zmq.Context(), {}, {}, {}
     (pull := context.socket(zmq.PULL)).bind(endpoint)
     while os.getppid() == parent:  # it ends with its controller
         batch = msgpack.unpackb(pull.recv(), strict_map_key=False) if pull.poll(200) else {}
-        words = batch.get("words", words)  # sent before the clock starts
+        vocabulary = batch.get("vocabulary", vocabulary)  # sent before the clock starts
         for i, ipc in enumerate(batch.get("http_worker_ipcs", [])):
-            row = {name: batch[name][i] for name in FIELDS if name in batch}
-            ids = ids_of.setdefault(row["rids"], [])
-            sent = " ".join(words[t] for t in ids)
-            ids += batch["decode_ids"][i]
-            row["output_strs"] = " ".join(words[t] for t in ids)[len(sent):]
-            ids_of.pop(row["rids"] if row["finished_reasons"] else None, None)
+            row = {name: column[i] for name, column in batch.items()}
+            ids, row["before"], sent = states.get(row["rids"], ([], row["decoded_texts"], 0))
+            text = text_of(vocabulary, ids := ids + row["decode_ids"], row)
+            row["output_strs"], states[row["rids"]] = text[sent:], (ids, row["before"], max(sent, len(text)))
+            states.pop(row["rids"] if row["finished_reasons"] else None, None)
             if ipc not in outs:
-                outs[ipc] = context.socket(zmq.PUSH)
-                outs[ipc].connect(ipc)
-            outs[ipc].send(msgpack.packb(row))
+                outs.setdefault(ipc, context.socket(zmq.PUSH)).connect(ipc)
+            outs[ipc].send(msgpack.packb({name: row[name] for name in FIELDS if name in row}))
 
-def encode(batch, endpoints):
-    """One message; each row's metadata becomes opaque bytes of its own."""
+def encode(batch, endpoints):  # one message; each row's metadata becomes opaque bytes of its own
     message = {**batch["columns"], "http_worker_ipcs": [endpoints[c] for c in batch["consumers"]]}
-    if info := message.get("customized_info"):
-        message["customized_info"] = [dict(zip(info, values)) for values in zip(*info.values())]
-    for name in {"customized_info", "time_stats"} & set(message):
-        message[name] = [msgpack.packb(value) for value in message[name]]
-    return msgpack.packb(message)
+    info, times = message.get("customized_info", {}), message.get("time_stats", [])
+    rows = {"customized_info": [dict(zip(info, values)) for values in zip(*info.values())], "time_stats": times}
+    return msgpack.packb(message | {name: [msgpack.packb(v) for v in values] for name, values in rows.items() if values})
 
 def decode(frame):
     return {k: msgpack.unpackb(v) if isinstance(v, bytes) else v for k, v in msgpack.unpackb(frame).items()}
 
 class Arm:
     def __init__(self, hello):
-        if (hello["version"], hello["transport"], hello["options"]) != (1, "msgpack", {}) or ":" in hello["pace"]:
-            raise ValueError("this arm speaks version 1 over msgpack, has no options, and sends at no rate")
+        known = (hello["version"], hello["transport"], hello["options"]) == (1, "msgpack", {}) and ":" not in hello["pace"]
+        assert known, "this arm speaks version 1 over msgpack, has no options, and sends at no rate"
         self.hello, parent, endpoint = hello, os.getpid(), f"ipc://{hello['dir']}/socket-w"
-        self.pid = os.fork()  # before any socket exists
-        if self.pid == 0:
-            os.dup2(2, 1), worker(endpoint, parent), os._exit(0)
+        self.pid = os.fork() or (os.dup2(2, 1), worker(endpoint, parent), os._exit(0))  # before any socket exists
         self.context, self.poller = zmq.Context(), zmq.Poller()
         self.endpoints = [f"ipc://{hello['dir']}/socket-{i}" for i in range(hello["http_workers"])]
         self.pulls = [self.context.socket(zmq.PULL) for _ in self.endpoints]
-        for pull, end in zip(self.pulls, self.endpoints):
-            pull.bind(end), self.poller.register(pull, zmq.POLLIN)
+        [(pull.bind(end), self.poller.register(pull, zmq.POLLIN)) for pull, end in zip(self.pulls, self.endpoints)]
         self.push = self.context.socket(zmq.PUSH)
         self.push.connect(endpoint)
 
-    def receipt(self):
+    def receipt(self, hello):
         return {"type": "receipt", "version": 1, "runtime": "python", "runtime_version": sys.version.split()[0],
                 "transports": ["msgpack"], "transport": "msgpack", "strategy": "example", "options": {}, "router": "none",
                 "sources": [{"path": "arm.py", "sha256": hashlib.sha256(pathlib.Path(__file__).read_bytes()).hexdigest()}],
-                "packages": {"pyzmq": zmq.__version__, "libzmq": zmq.zmq_version()}, "binary_sha256": [],
-                "pids": [self.pid], "counters": ["messages"], "endpoints": self.endpoints,
+                "packages": {"pyzmq": zmq.__version__, "libzmq": zmq.zmq_version()}, "binary_sha256": [], "pids": [self.pid],
+                "endpoints": self.endpoints, "counters": ["messages"],
                 "messages": [{"name": "Row", "fields": [{"name": name, "default": None} for name in FIELDS]}]}
 
     def receive(self, rows, timeout):
@@ -77,12 +82,10 @@ class Arm:
             self.receive(self.sent if self.hello["pace"] == "arrived" or n == len(batches) - 1 else 0, self.hello["wait_ms"])
 
     def trial(self, trial):
-        raw, file = pathlib.Path(trial["work"]["path"]).read_bytes(), trial["work"]
-        work = json.loads(raw)
-        if (hashlib.sha256(raw).hexdigest(), len(raw), "words") != (file["sha256"], file["bytes"], work["vocabulary"]["kind"]):
-            raise ValueError("not the file that the line names, or not a vocabulary of words")
-        words = {t["id"]: base64.b64decode(t["bytes"]).decode() for t in work["vocabulary"]["tokens"]}
-        self.push.send(msgpack.packb({"words": words}))
+        file, work = trial["work"], json.loads(raw := pathlib.Path(trial["work"]["path"]).read_bytes())
+        assert (hashlib.sha256(raw).hexdigest(), len(raw)) == (file["sha256"], file["bytes"]), "not the file that the line names"
+        tokens = {t["id"]: (base64.b64decode(t["bytes"]), t["special"]) for t in work["vocabulary"]["tokens"]}
+        self.push.send(msgpack.packb({"vocabulary": [tokens, b" " if work["vocabulary"]["kind"] == "words" else b""]}))
         self.got, self.times, self.sent = [[] for _ in self.pulls], [[] for _ in self.pulls], 0
         gc.collect(), gc.disable()
         cpu, start = time.clock_gettime((~self.pid << 3) | 2), time.perf_counter()
@@ -95,23 +98,20 @@ class Arm:
         self.receive(float("inf"), 5), gc.enable()  # until it is quiet
         rows = [{"endpoint": i, "position": j, "fields": row if isinstance(row, dict) else decode(row)}
                 for i, got in enumerate(self.got) for j, row in enumerate(got)]
-        body, path = json.dumps({"rows": rows}).encode(), self.hello["dir"] + "/rows.json"
-        pathlib.Path(path).write_bytes(body)
+        (path := pathlib.Path(self.hello["dir"], "rows.json")).write_bytes(body := json.dumps({"rows": rows}).encode())
         return {"type": "result", "id": trial["id"], "metrics": {k: v and v * 1000 for k, v in metrics.items()},
                 "counters": {"messages": sum(len(b["consumers"]) for b in work["stream"]) / len(work["stream"])},
-                "rows": {"path": path, "sha256": hashlib.sha256(body).hexdigest(), "bytes": len(body)}}
+                "rows": {"path": str(path), "sha256": hashlib.sha256(body).hexdigest(), "bytes": len(body)}}
 
     def close(self):
-        self.context.destroy(linger=0)
-        os.kill(self.pid, 9), os.waitpid(self.pid, 0)
+        self.context.destroy(linger=0), os.kill(self.pid, 9), os.waitpid(self.pid, 0)
         [path.unlink() for path in pathlib.Path(self.hello["dir"]).glob("socket-*")]
 
 arm = None
 for line in map(json.loads, sys.stdin):
     try:
         arm = arm or Arm(line)
-        kind = line["type"]
-        said = arm.trial(line) if kind == "trial" else arm.receipt() if kind == "hello" else {"type": "stopped"}
+        said = {"hello": Arm.receipt, "trial": Arm.trial, "stop": lambda *_: {"type": "stopped"}}[line["type"]](arm, line)
     except Exception as error:
         said = {"type": "error", "message": f"{type(error).__name__}: {error}"}
     print(json.dumps(said), flush=True)

@@ -155,10 +155,11 @@
 // maps the fields of SGLang's BatchTokenIDOutput, by their names there, to a list
 // with one value a row. One column differs: customized_info is an object of such
 // lists, as it is in the message. A field that is absent is at its default. The
-// columns of the seed stream:
+// columns that every stream has:
 //
 //	rids                           string
-//	finished_reasons               null, or {"type": "length", "length": 3}
+//	finished_reasons               null, or an object whose "type" is "length", "abort" or
+//	                               "stop"; of type "stop", "matched" is a string or an id
 //	decoded_texts                  string: text from before the first row
 //	decode_ids, output_ids         list of integers; on the wire an array of int64
 //	read_offsets                   how many of a first row's decode_ids are the prompt's
@@ -166,10 +167,16 @@
 //	prompt_tokens, reasoning_tokens, completion_tokens, cached_tokens  integer
 //	customized_info, time_stats    in rich cells, the opaque columns
 //
+// A mixed stream may have the columns of logprobs too. Before its first trial a
+// run sends a full stream, as a trial with the id "full", which has nearly every
+// column of BatchTokenIDOutput. A row is judged by the fields of the receipt's
+// message, so columns that it has no field for may be left alone.
+//
 // # What a worker makes of a batch
 //
 // Each row becomes a row of the message that its consumer gets. rids, the finish
-// reason, output_ids, the counts and the metadata go through as they are.
+// reason, output_ids, the counts, the logprobs and the metadata go through as they
+// are.
 // output_strs is the text that this row adds: the text of all ids that the rid has
 // had so far, less what earlier rows of the rid have given. For the seed stream
 // that is "a", " b", " c". A worker may hold text back, if it must (half of a
@@ -177,9 +184,14 @@
 // the rest, and the rid's state can be forgotten with it. The concatenation must
 // always be a prefix of the whole text, and be it in the end. Of a first row's
 // decode_ids the first read_offsets[i] belong to the prompt: they are context for
-// decoding and give no text. skip_special_tokens leaves special tokens out.
-// spaces_between_special_tokens, no_stop_trim and decoded_texts do not change the
-// seed stream's text. The seed stream's vocabulary is of words.
+// decoding and give no text; what is cut off for them is as many characters as
+// they alone decode to. skip_special_tokens leaves special tokens out. Bytes that
+// are no UTF-8 become U+FFFD as in Python's errors="replace". decoded_texts, of a
+// first row, stands before the rest of the text. A matched stop string cuts the
+// whole text where it first occurs, or with no_stop_trim behind that; a matched id
+// is the last of decode_ids and is not decoded, or with no_stop_trim is.
+// spaces_between_special_tokens changes nothing. The seed and the full stream have
+// a vocabulary of words, and nothing to trim.
 //
 // # Timed part
 //
@@ -305,11 +317,12 @@
 //	ready      wire_version; version, of the module it was built from; strategy;
 //	           needs_prepared, its strategy wants the frames in prepare; packages and
 //	           counters, as in the receipt
-//	prepare    vocabulary, as in the work; batches, how many of those that this
-//	           process will get are the stream's, 0 if the router has none for it:
-//	           the ones after them are the fence's; frames, a file with a Frames object: every
-//	           frame that will be sent, fence included, in order, base64; left out
-//	           unless ready asked for it
+//	prepare    vocabulary, a file with the work's; it is written anew only when it
+//	           changes, and a worker reads it only when its hash does; batches, how
+//	           many of those that this process will get are the stream's, 0 if the
+//	           router has none for it: the ones after them are the fence's; frames, a
+//	           file with a Frames object: every frame that will be sent, fence
+//	           included, in order, base64; left out unless ready asked for it
 //	profile    absolute path of a file that is not there: from now on the worker's CPU
 //	           is profiled (pprof's format) into it, until a prepare names another
 //	           path or none, or the worker ends; left out in every trial that

@@ -65,11 +65,11 @@ type Ready struct {
 
 // Prepare announces a trial.
 type Prepare struct {
-	Type       string     `json:"type"`
-	Vocabulary Vocabulary `json:"vocabulary"`
-	Batches    int        `json:"batches"`           // of the stream; later batches are the fence's
-	Frames     *File      `json:"frames,omitempty"`  // a Frames object: what will be sent, fence included
-	Profile    string     `json:"profile,omitempty"` // file for a CPU profile, which is on from now on
+	Type       string `json:"type"`
+	Vocabulary File   `json:"vocabulary"`        // a Vocabulary object, which a worker that has this hash need not read again
+	Batches    int    `json:"batches"`           // of the stream; later batches are the fence's
+	Frames     *File  `json:"frames,omitempty"`  // a Frames object: what will be sent, fence included
+	Profile    string `json:"profile,omitempty"` // file for a CPU profile, which is on from now on
 }
 
 // Frames is the content of a prepare's frames file.

@@ -58,6 +58,7 @@ func (r Result) checkRows(p Plan) error {
 		{"verified_rows", r.VerifiedRows, p.RowsPerRun},
 		{"fence_rows", r.FenceRows, p.FencePerRun},
 		{"warmup_rows", r.WarmupRows, p.WarmupRows()},
+		{"full_rows", r.FullRows, p.FullRows},
 		{"the number of summary rows", len(r.Summary), len(p.Counts) * len(p.Metadata) * len(Metrics)},
 	} {
 		if f.got != f.want {

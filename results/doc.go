@@ -56,8 +56,10 @@
 // rows_per_run and verified_rows are stream rows of all trials, round -1
 // included; fence_rows those of the fences after them. warmup_rows are stream
 // rows of the warm-up streams that every fresh process runs once a cell; their
-// fences are not counted. A plan fixes all three (Plan.WarmupRows), and a run is
-// verified only with exactly these.
+// fences are not counted. full_rows are those of the full stream, which each arm
+// passes once before round -1, not timed and in none of the others; a plan made
+// before there was one has none. A plan fixes all four (Plan.WarmupRows), and a
+// run is verified only with exactly these.
 //
 // # Figures
 //

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/fanoutbench/fanoutbench/protocol"
@@ -89,7 +90,7 @@ func (p Plan) WarmupRows() int {
 // Validate checks every field. The error names the field, its value and what
 // was wanted.
 func (p Plan) Validate() error {
-	for _, check := range []func() error{p.checkNames, p.checkCells, p.checkRanges, p.checkOrder, p.checkRows, p.checkLayouts} {
+	for _, check := range []func() error{p.checkNames, p.checkStream, p.checkCells, p.checkRanges, p.checkOrder, p.checkRows, p.checkLayouts} {
 		if err := check(); err != nil {
 			return fmt.Errorf("plan: %w", err)
 		}
@@ -124,13 +125,27 @@ func (p Plan) checkNames() error {
 		longest     int
 	}{
 		{"tool_version", p.ToolVersion, 200},
-		{"stream", p.Stream, 200},
+		{"stream", p.Stream, 4096},
 		{"reference.spec", p.Reference.Spec, 4096},
 		{"candidate.spec", p.Candidate.Spec, 4096},
 	} {
 		if f.value == "" || len(f.value) > f.longest || !utf8.ValidString(f.value) {
 			return unwanted(f.name, f.value, "1 to %d bytes of UTF-8", f.longest)
 		}
+	}
+	return nil
+}
+
+// checkStream: a recorded stream has the hash of what was read, others have none.
+func (p Plan) checkStream() error {
+	dir, recorded := strings.CutPrefix(p.Stream, StreamRecorded)
+	switch {
+	case recorded && dir != "":
+		return checkHash("stream_sha256", p.StreamSHA256)
+	case p.Stream != StreamSeed && p.Stream != StreamMixed:
+		return unwanted("stream", p.Stream, "%q, %q or %sDIR", StreamSeed, StreamMixed, StreamRecorded)
+	case p.StreamSHA256 != "":
+		return unwanted("stream_sha256", p.StreamSHA256, "none for stream %q", p.Stream)
 	}
 	return nil
 }
@@ -201,6 +216,9 @@ func (p Plan) checkRows() error {
 	if p.RowsPerRun < p.Len() || p.RowsPerRun%passes != 0 {
 		return unwanted("rows_per_run", p.RowsPerRun, "at least %d and a multiple of %d (round -1 and %d rounds, %d repetitions, two arms)",
 			p.Len(), passes, p.Rounds, p.Repetitions)
+	}
+	if p.FullRows < 0 {
+		return unwanted("full_rows", p.FullRows, "0 or more")
 	}
 	if p.FencePerRun < p.Len() {
 		return unwanted("fence_rows_per_run", p.FencePerRun, "at least %d, one for each trial", p.Len())

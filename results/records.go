@@ -28,6 +28,13 @@ const (
 	DecisionNone     = "none"
 )
 
+// Streams of a plan; what follows the last is the folder that was read.
+const (
+	StreamSeed     = "seed"
+	StreamMixed    = "mixed"
+	StreamRecorded = "recorded:"
+)
+
 // Metrics in the order of the summary.
 var Metrics = []string{"complete_ms", "first_ms", "first_all_ms", "spread_ms", "worker_cpu_ms"}
 
@@ -52,7 +59,8 @@ type Plan struct {
 	Rounds         int      `json:"rounds"`      // counted rounds 0..Rounds-1; round -1 comes before them
 	Repetitions    int      `json:"repetitions"` // trials of an arm in a cell and round
 	Seed           uint64   `json:"seed"`
-	Stream         string   `json:"stream"`
+	Stream         string   `json:"stream"`                  // "seed", "mixed" or "recorded:DIR"
+	StreamSHA256   string   `json:"stream_sha256,omitempty"` // of the files of a recorded stream
 	HTTPWorkers    int      `json:"http_workers"`
 	Consumer       string   `json:"consumer"`
 	Pace           string   `json:"pace"`           // arrived, none or rate:R
@@ -63,6 +71,7 @@ type Plan struct {
 	First          []string `json:"first"` // the arm that goes first, by round, starting with round -1
 	RowsPerRun     int      `json:"rows_per_run"`
 	FencePerRun    int      `json:"fence_rows_per_run"`
+	FullRows       int      `json:"full_rows,omitempty"` // of the full stream, both arms, before round -1
 }
 
 // Trial is one line of raw.jsonl: a verified trial. Times are milliseconds.
@@ -183,6 +192,7 @@ type Result struct {
 	VerifiedRows int            `json:"verified_rows"`
 	FenceRows    int            `json:"fence_rows"`
 	WarmupRows   int            `json:"warmup_rows"`
+	FullRows     int            `json:"full_rows,omitempty"`
 	Summary      []SummaryRow   `json:"summary"`
 	Environment  Environment    `json:"environment"`
 	Verdict      Verdict        `json:"verdict"`

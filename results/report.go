@@ -76,6 +76,7 @@ type report struct {
 	VerifiedRows int          `json:"verified_rows"`
 	FenceRows    int          `json:"fence_rows"`
 	WarmupRows   int          `json:"warmup_rows"`
+	FullRows     int          `json:"full_rows,omitempty"`
 	CPU          string       `json:"cpu"`
 	CPUs         int          `json:"cpus"`
 	PlanSHA256   string       `json:"plan_sha256"`
@@ -104,7 +105,7 @@ func reportOf(f *Folder) report {
 		RowsVerified: r.Verdict.Status == StatusVerified, Failure: r.Verdict.Failure, Warnings: r.Verdict.Warnings,
 		Transport: r.Transport, Rounds: r.Rounds, Repetitions: r.Repetitions,
 		Process: p.Process, Consumer: p.Consumer, Pace: p.Pace, Loop: p.Loop, HTTPWorkers: p.HTTPWorkers, Stream: p.Stream, Seed: p.Seed,
-		VerifiedRows: r.VerifiedRows, FenceRows: r.FenceRows, WarmupRows: r.WarmupRows,
+		VerifiedRows: r.VerifiedRows, FenceRows: r.FenceRows, WarmupRows: r.WarmupRows, FullRows: r.FullRows,
 		CPU: r.Environment.CPU, CPUs: r.Environment.CPUs,
 		PlanSHA256: r.PlanSHA256, RawSHA256: r.RawSHA256, Rows: []SummaryRow{},
 	}

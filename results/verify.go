@@ -190,6 +190,9 @@ func (v *verifier) counts() {
 		warmup = v.plan.WarmupRows()
 	}
 	v.count("warmup_rows", err, v.result.WarmupRows, warmup, warmup)
+	if v.plan.FullRows > 0 {
+		v.count("full_rows", err, v.result.FullRows, v.plan.FullRows, v.plan.FullRows)
+	}
 }
 
 func (v *verifier) count(name string, err error, result, found, planned int) {

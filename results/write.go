@@ -36,6 +36,7 @@ type rawFile interface {
 func Create(dir string, plan Plan) (*Run, error) {
 	known := places()
 	plan.Reference, plan.Candidate = known.armPlan(plan.Reference), known.armPlan(plan.Candidate)
+	plan.Stream = known.argument(plan.Stream)
 	plan, b, err := settle[Plan](plan, encodeFile)
 	if err != nil {
 		return nil, fmt.Errorf("results: plan: %w", err)
@@ -129,6 +130,7 @@ type Outcome struct {
 	VerifiedRows int // stream rows of the trials
 	FenceRows    int
 	WarmupRows   int // stream rows of the warm-ups; their fences are not counted
+	FullRows     int // stream rows of the full stream, its fences left out
 	Environment  Environment
 }
 
@@ -191,6 +193,7 @@ func (r *Run) result(out Outcome) (Result, error) {
 		Schema: Schema, ToolVersion: plan.ToolVersion, Transport: plan.Transport,
 		PlanSHA256: planSum, RawSHA256: rawSum, Rounds: plan.Rounds, Repetitions: plan.Repetitions,
 		Arms: out.Arms, VerifiedRows: out.VerifiedRows, FenceRows: out.FenceRows, WarmupRows: out.WarmupRows,
+		FullRows:    out.FullRows,
 		Environment: out.Environment, Verdict: out.Verdict,
 	}
 	if out.Verdict.Status == StatusVerified {

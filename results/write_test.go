@@ -161,6 +161,7 @@ func TestFinishRefusesVerified(t *testing.T) {
 		"rows":           {160, func(o *Outcome) { o.VerifiedRows-- }, "verified_rows is 7919, want 7920"},
 		"fence rows":     {160, func(o *Outcome) { o.FenceRows = 0 }, "fence_rows is 0"},
 		"warm-up rows":   {160, func(o *Outcome) { o.WarmupRows++ }, "warmup_rows is 3961, want 3960"},
+		"full rows":      {160, func(o *Outcome) { o.FullRows = 36 }, "full_rows is 36, want 0"},
 		"an arm":         {160, func(o *Outcome) { delete(o.Arms, Candidate) }, "arms has no candidate"},
 		"another arm":    {160, func(o *Outcome) { o.Arms["third"] = Arm{} }, `arms is "third"`},
 		"spec":           {160, func(o *Outcome) { o.Arms[Candidate] = Arm{Spec: "builtin:other"} }, `spec is "builtin:other"`},

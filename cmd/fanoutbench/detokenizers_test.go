@@ -212,5 +212,5 @@ func TestRate(t *testing.T) {
 	}
 	p = measure(t, nil, "--pace", "0.5", "--timeout", "3s")
 	p.run(exitInvalid)
-	p.has("failure", p.failed(results.StatusInvalid).Message, "pace rate:0.5: the last of 3 batches is due after 4s, want less than the 2s that rows may take")
+	p.has("failure", p.failed(results.StatusInvalid).Message, "pace rate:0.5: the last of 2 batches is due after 2s, want less than the 2s that rows may take")
 }

@@ -12,8 +12,8 @@ import (
 // before can be read.
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
-	const limit = "8192" // bytes of a file: more than the other files have, about twelve trials of raw.jsonl
-	p := measure(t, []string{envLimit + "=" + limit}, "--rounds", "40", "--counts", "1", "--metadata", "plain", "--process", "run")
+	const limit = "16384" // bytes of a file: more than the other files have, about 24 trials of raw.jsonl
+	p := measure(t, []string{envLimit + "=" + limit}, "--rounds", "40", "--counts", "1", "--metadata", "plain", "--process", "run", "--http-workers", "1")
 	p.run(exitInvalid)
 	f := p.failed(results.StatusInvalid)
 	p.has("failure", f.Message, results.RawFile, "file too large")
@@ -24,7 +24,7 @@ func TestFullDisk(t *testing.T) {
 	if n := len(kept.Trials); n < 6 || n >= kept.Plan.Len() {
 		t.Errorf("%d trials are kept", n)
 	}
-	if st, err := os.Stat(filepath.Join(p.output, results.RawFile)); err != nil || st.Size() > 8192 {
+	if st, err := os.Stat(filepath.Join(p.output, results.RawFile)); err != nil || st.Size() > 16384 {
 		t.Errorf("%s: %v, %v", results.RawFile, st, err)
 	}
 }
@@ -33,8 +33,8 @@ func TestFullDisk(t *testing.T) {
 // was measured is still there.
 func TestNoRoomForTheResult(t *testing.T) {
 	t.Parallel()
-	const limit = "2900" // bytes: less than a result.json, more than a work file of one plain row
-	p := measure(t, []string{envLimit + "=" + limit}, "--counts", "1", "--metadata", "plain", "--process", "run", "--http-workers", "1")
+	const limit = "26000" // bytes: less than the result.json of eight cells, more than the other files
+	p := measure(t, []string{envLimit + "=" + limit}, "--counts", "1,2,3,4,5,6,7,8", "--metadata", "plain", "--process", "run", "--http-workers", "1")
 	p.run(exitInvalid)
 	p.has("stderr", p.stderr.String(), results.ResultFile, "file too large")
 	if p.stdout.Len() > 0 {

@@ -52,7 +52,7 @@ func TestFaultyControllers(t *testing.T) {
 		"mute in trial":        "no result within 400ms",
 		"dies in trial":        "the process ended (exit status 7) without an answer",
 		"half a result":        `input ended inside the line "{\"type\":\"result\",\"id"`,
-		"another trial":        `a result for trial "9.9.9.rich", want "-1.-1.5.rich"`,
+		"another trial":        `a result for trial "9.9.9.rich", want "full"`,
 		"no counter":           `the result lacks the counter "messages" of the receipt`,
 		"slow clock":           "complete_ms is 1e+09, want more than 0 and at most the",
 		"clock runs backwards": "complete_ms is -1, want more than 0",

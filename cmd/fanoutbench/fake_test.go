@@ -134,10 +134,11 @@ func on(kind string, edit func(line)) func(line, string) error {
 	}
 }
 
-// onRows changes the rows file of a result and describes it rightly.
+// onRows changes the rows file of a result and describes it rightly. The full
+// stream passes, so that it is found in a trial.
 func onRows(edit func([]protocol.Row) []protocol.Row) func(line, string) error {
 	return func(l line, dir string) error {
-		if l["type"] != protocol.TypeResult {
+		if l["type"] != protocol.TypeResult || l["id"] == "full" {
 			return nil
 		}
 		path := l["rows"].(line)["path"].(string)

@@ -18,7 +18,7 @@ import (
 
 	"github.com/fanoutbench/fanoutbench/cmd/internal/arm"
 	"github.com/fanoutbench/fanoutbench/cmd/internal/driver"
-	"github.com/fanoutbench/fanoutbench/cmd/internal/plan"
+	"github.com/fanoutbench/fanoutbench/cmd/internal/stream"
 	"github.com/fanoutbench/fanoutbench/protocol"
 	"github.com/fanoutbench/fanoutbench/results"
 )
@@ -35,13 +35,14 @@ type runFlags struct {
 	loop                               string
 	seed                               uint64
 	timeout, startTimeout              time.Duration
-	output                             string
+	stream, output                     string
 	dryRun, profile                    bool
 	repo                               string
 	layouts                            int
 	lone                               bool // a candidate is given and no reference
 	resolver                           *arm.Resolver
-	branch                             string // that such a candidate's reference was found by
+	branch                             string                 // that such a candidate's reference was found by
+	given                              func(flag string) bool // on the command line
 }
 
 const (
@@ -63,6 +64,7 @@ func newRun(name string) *cobra.Command {
 			if f.loop == protocol.LoopRouter && !c.Flags().Changed("candidate") {
 				f.candidate = defaultRouter
 			}
+			f.given = c.Flags().Changed
 			return f.run(c.Context(), c.OutOrStdout(), c.ErrOrStderr())
 		},
 	}
@@ -79,7 +81,8 @@ func newRun(name string) *cobra.Command {
 	fl.StringSliceVar(&f.metadata, "metadata", []string{"plain", "rich"}, "metadata of the rows, one cell each")
 	fl.IntVar(&f.rounds, "rounds", 9, "counted rounds, 1 to 1000; below 6 no interval exists")
 	fl.IntVar(&f.repetitions, "repetitions", 3, "trials of each arm in a cell and round")
-	fl.Uint64Var(&f.seed, "seed", 0, "of the coins and the metadata (default: random, recorded)")
+	fl.StringVar(&f.stream, "stream", results.StreamSeed, "what is sent: seed (three steps of one word a row), mixed (everything that a detokenizer must get right), recorded:DIR (captured frames)")
+	fl.Uint64Var(&f.seed, "seed", 0, "of the coins, the streams and the metadata (default: random, recorded)")
 	fl.IntVar(&f.workers, "http-workers", 4, "consumers, one endpoint each")
 	fl.StringVar(&f.loop, "loop", protocol.LoopFanout, "what is measured: fanout, from detokenizer to HTTP workers, or router, to detokenizers (as many as --http-workers)")
 	fl.IntVar(&f.detokenizers, "detokenizers", 1, "detokenizers of both arms, behind a router if several: short for --set detokenizers=N")
@@ -106,10 +109,7 @@ func (f *runFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	p, err := f.plan(arms)
-	if err == nil {
-		err = p.Validate()
-	}
+	p, source, err := f.plan(arms)
 	if err != nil {
 		return usageError{err}
 	}
@@ -130,7 +130,7 @@ func (f *runFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 	}
 	bar := newProgress(stderr)
 	_, runErr := driver.Run(ctx, driver.Config{
-		Plan: p, Arms: arms, Output: f.output, Progress: bar, Profile: f.profile,
+		Plan: p, Source: source, Arms: arms, Output: f.output, Progress: bar, Profile: f.profile,
 		Command: append([]string{"fanoutbench"}, os.Args[1:]...),
 	})
 	bar.end()
@@ -209,7 +209,12 @@ func newResolver(ctx context.Context) (*arm.Resolver, error) {
 	return arm.NewResolver(ctx, self)
 }
 
-func (f *runFlags) plan(arms map[string]arm.Arm) (results.Plan, error) {
+// plan makes the plan of a run and the source of its streams.
+func (f *runFlags) plan(arms map[string]arm.Arm) (results.Plan, stream.Source, error) {
+	rec, err := f.recording()
+	if err != nil {
+		return results.Plan{}, stream.Source{}, err
+	}
 	asked := func(name string) results.ArmPlan {
 		a := results.ArmPlan{Spec: arms[name].Spec, Options: arms[name].Asked()}
 		if arms[name].HasLayouts() {
@@ -221,13 +226,17 @@ func (f *runFlags) plan(arms map[string]arm.Arm) (results.Plan, error) {
 	if loop == protocol.LoopFanout {
 		loop = "" // as it is written
 	}
-	return plan.New(results.Plan{
+	p := results.Plan{
 		Loop:        loop,
 		ToolVersion: toolVersion(), Reference: asked(results.Reference), Candidate: asked(results.Candidate),
 		Transport: f.transport, Counts: f.counts, Metadata: f.metadata, Rounds: f.rounds, Repetitions: f.repetitions,
-		Seed: f.seed, Stream: "seed", HTTPWorkers: f.workers, Consumer: f.consumer, Pace: pace(f.pace), Process: f.process,
+		Seed: f.seed, Stream: f.stream, HTTPWorkers: f.workers, Consumer: f.consumer, Pace: pace(f.pace), Process: f.process,
 		TimeoutMS: int(f.timeout.Milliseconds()), StartTimeoutMS: int(f.startTimeout.Milliseconds()),
-	})
+	}
+	if rec != nil {
+		p.StreamSHA256 = rec.SHA256
+	}
+	return settled(p, rec)
 }
 
 // pace is what the plan calls a pace of the command line: a number is a rate.

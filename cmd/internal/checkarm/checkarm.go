@@ -75,6 +75,8 @@ func Run(ctx context.Context, conf Config) iter.Seq[Clause] {
 			{"trial: plain and rich streams are delivered, decoded on receipt", c.trials(protocol.ConsumerDecode, protocol.PaceArrived)},
 			{"trial: the same with a raw consumer, sent without waiting", c.trials(protocol.ConsumerRaw, protocol.PaceNone)},
 			{"rows: a single consumer gets everything", c.single},
+			{"full: each field of the arm's message is the row's own, in every row", c.full},
+			{"mixed: bytes, stop strings and tokens, requests that end at different steps", c.mixed},
 			{"version: a hello of another version is answered with error", c.wrongVersion},
 			{"transport: a hello for an unknown transport is answered with error", c.wrongTransport},
 			{"bulk: a work file with another hash is answered with error", c.wrongHash},
@@ -185,7 +187,12 @@ func (c *checker) trial(ctx context.Context, s *arm.Session, dir string, ordinal
 	if err != nil {
 		return err
 	}
-	want, err := oracle.New(data, workers)
+	return c.judge(ctx, s, data, ordinal, cell, file)
+}
+
+// judge plays a stream that is in a file and has its rows judged.
+func (c *checker) judge(ctx context.Context, s *arm.Session, data protocol.Work, ordinal int, cell protocol.Cell, file protocol.File) error {
+	want, err := oracle.New(data, len(s.Receipt.Endpoints))
 	if err != nil {
 		return err
 	}
@@ -225,6 +232,11 @@ func (c *checker) work(dir string, ordinal int, cell protocol.Cell, workers int)
 	if err != nil {
 		return data, protocol.File{}, err
 	}
+	return c.write(dir, ordinal, data)
+}
+
+// write puts a stream into a file, with the fence that the arm needs.
+func (c *checker) write(dir string, ordinal int, data protocol.Work) (protocol.Work, protocol.File, error) {
 	routing, err := protocol.ParseRouting(c.conf.Arm.Options)
 	if err != nil {
 		return data, protocol.File{}, err

@@ -43,7 +43,8 @@ type controller struct {
 	ends    []string // the consumers' endpoints
 	crew    *crew
 	push    transport.Push
-	frame   []byte    // buffer of outgoing frames
+	frame   []byte // buffer of outgoing frames
+	vocab   vocabularyFile
 	start   time.Time // zero of this process's own clock
 }
 

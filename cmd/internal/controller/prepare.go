@@ -23,20 +23,24 @@ func (c *controller) prepare(ctx context.Context, t protocol.Trial, w protocol.W
 	if err != nil {
 		return err
 	}
+	vocabulary, err := c.vocab.write(c.hello.Dir, w.Vocabulary)
+	if err != nil {
+		return err
+	}
 	detokenizers, router := c.crew.split()
 	for i, p := range detokenizers {
-		if err := c.tell(ctx, p, i, t, w, shares[i]); err != nil {
+		if err := c.tell(ctx, p, i, t, vocabulary, shares[i]); err != nil {
 			return err
 		}
 	}
 	if router == nil {
 		return nil
 	}
-	return c.tell(ctx, router, len(shares), t, w, share{batches: len(w.Stream)})
+	return c.tell(ctx, router, len(shares), t, vocabulary, share{batches: len(w.Stream)})
 }
 
-func (c *controller) tell(ctx context.Context, to *workerProcess, i int, t protocol.Trial, w protocol.Work, s share) error {
-	p := protocol.Prepare{Type: protocol.TypePrepare, Vocabulary: w.Vocabulary, Batches: s.batches, Profile: t.Profile}
+func (c *controller) tell(ctx context.Context, to *workerProcess, i int, t protocol.Trial, vocabulary protocol.File, s share) error {
+	p := protocol.Prepare{Type: protocol.TypePrepare, Vocabulary: vocabulary, Batches: s.batches, Profile: t.Profile}
 	if p.Profile != "" {
 		p.Profile = fmt.Sprintf("%s.%d", p.Profile, i)
 	}

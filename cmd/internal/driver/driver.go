@@ -33,6 +33,7 @@ type Progress interface {
 // Config is a run to do.
 type Config struct {
 	Plan     results.Plan
+	Source   stream.Source      // of the plan's streams
 	Arms     map[string]arm.Arm // reference and candidate
 	Output   string             // folder to make
 	Command  []string           // for the record
@@ -139,6 +140,11 @@ func (d *driver) round(ctx context.Context, round int) error {
 	if len(d.sessions) == 0 {
 		if err := d.start(ctx, round, order); err != nil {
 			return err
+		}
+		if round == -1 {
+			if err := d.full(ctx, order); err != nil {
+				return err
+			}
 		}
 		if err := d.warmUp(ctx, round, order); err != nil {
 			return err

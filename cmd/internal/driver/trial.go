@@ -33,11 +33,15 @@ func (d *driver) verified(ctx context.Context, slot results.Slot) (verified, err
 	if err != nil {
 		return v, &located{err: err, arm: slot.Arm, slot: slot, cell: true}
 	}
+	d.progress(slot.Round)
+	return v, nil
+}
+
+func (d *driver) progress(round int) {
 	d.done++
 	if d.conf.Progress != nil {
-		d.conf.Progress.Trial(d.done, d.total(), slot.Round)
+		d.conf.Progress.Trial(d.done, d.total(), round)
 	}
-	return v, nil
 }
 
 // total is the number of trials, warm-ups included.
@@ -46,7 +50,7 @@ func (d *driver) total() int {
 	if d.plan.Process == ProcessRound {
 		warmups *= d.plan.Rounds + 1
 	}
-	return d.plan.Len() + warmups
+	return d.plan.Len() + warmups + 2 // and the full stream of both arms
 }
 
 func (d *driver) judged(ctx context.Context, slot results.Slot) (verified, error) {
@@ -55,39 +59,47 @@ func (d *driver) judged(ctx context.Context, slot results.Slot) (verified, error
 		return verified{}, err
 	}
 	v := verified{work: w, started: time.Now().UTC()}
-	if err := d.play(ctx, slot, &v); err != nil {
-		return v, err
+	t := protocol.Trial{
+		ID:    fmt.Sprintf("%d.%d.%d.%s", slot.Round, slot.Repetition, slot.Count, slot.Metadata),
+		Round: slot.Round, Repetition: slot.Repetition,
+		Cell: protocol.Cell{Count: slot.Count, Metadata: slot.Metadata}, Work: w.file,
+		Profile: d.profilePath(slot),
+	}
+	err = d.judge(ctx, slot, t, &v)
+	if err == nil {
+		d.warnUnjudged(slot.Arm, w.want.Unjudged(d.layouts[slot.Arm]))
+	}
+	return v, err
+}
+
+// judge runs one trial and has its rows judged.
+func (d *driver) judge(ctx context.Context, slot results.Slot, t protocol.Trial, v *verified) error {
+	if err := d.play(ctx, slot, t, v); err != nil {
+		return err
 	}
 	var delivery protocol.Delivery
 	if err := protocol.ReadFile(v.result.Rows, &delivery); err != nil {
-		return v, err
+		return err
 	}
-	if err := w.want.Check(d.layouts[slot.Arm], delivery.Rows); err != nil {
-		return v, err
+	if err := v.work.want.Check(d.layouts[slot.Arm], delivery.Rows); err != nil {
+		return err
 	}
-	d.warnUnjudged(slot.Arm, w.want.Unjudged(d.layouts[slot.Arm]))
 	if v.result.Stalled != "" {
-		return v, fmt.Errorf("the controller says %q, but every row was delivered", v.result.Stalled)
+		return fmt.Errorf("the controller says %q, but every row was delivered", v.result.Stalled)
 	}
 	if ms := v.result.Metrics.CompleteMS; ms <= 0 || ms > v.outerMS {
-		return v, fmt.Errorf("complete_ms is %v, want more than 0 and at most the %v ms that the driver's own clock measured around the whole trial", ms, v.outerMS)
+		return fmt.Errorf("complete_ms is %v, want more than 0 and at most the %v ms that the driver's own clock measured around the whole trial", ms, v.outerMS)
 	}
-	return v, d.used(w)
+	return d.used(v.work)
 }
 
 // play runs the trial with all that can disturb it, and the other arm's CPU
 // clocks, read before and after: nothing is read while it runs.
-func (d *driver) play(ctx context.Context, slot results.Slot, v *verified) error {
+func (d *driver) play(ctx context.Context, slot results.Slot, t protocol.Trial, v *verified) error {
 	pids := d.sessions[slot.Arm].PIDs()
 	begin := results.ReadDisturbance("/", pids)
 	idle := d.sessions[otherArm(slot.Arm)].PIDs()
 	before, errBefore := cpuclock.Sum(idle)
-	t := protocol.Trial{
-		ID:    fmt.Sprintf("%d.%d.%d.%s", slot.Round, slot.Repetition, slot.Count, slot.Metadata),
-		Round: slot.Round, Repetition: slot.Repetition,
-		Cell: protocol.Cell{Count: slot.Count, Metadata: slot.Metadata}, Work: v.work.file,
-		Profile: d.profilePath(slot),
-	}
 	result, outer, err := d.sessions[slot.Arm].Trial(ctx, t, d.patience(slot))
 	if err != nil {
 		return err
@@ -147,10 +159,16 @@ func (d *driver) work(slot results.Slot) (*work, error) {
 	if w, ok := d.works[name]; ok {
 		return w, nil
 	}
-	data, err := stream.Seed(d.plan.Seed, place, d.plan.HTTPWorkers)
+	data, err := d.conf.Source.Work(place)
 	if err != nil {
 		return nil, err
 	}
+	return d.write(name, data)
+}
+
+// write puts a stream into a file and works out what it must deliver, with a
+// fence and consumers as the arms' detokenizers need them.
+func (d *driver) write(name string, data protocol.Work) (*work, error) {
 	paths, err := plan.FencePaths(d.plan)
 	if err != nil {
 		return nil, err

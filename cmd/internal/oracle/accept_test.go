@@ -2,6 +2,7 @@ package oracle
 
 import (
 	"encoding/json"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -45,7 +46,7 @@ func (s *sample) recut(rng *rand.Rand) []protocol.Row {
 	for i := range rows {
 		rid := s.rid(i)
 		if parts[rid] == nil {
-			parts[rid] = cut(rng, s.text[rid], 3)
+			parts[rid] = cut(rng, s.text[rid], s.count(i))
 		}
 		rows[i].Fields["output_strs"] = encode(parts[rid][s.step[i]])
 	}
@@ -146,7 +147,7 @@ func TestNothingDelivered(t *testing.T) {
 	if err := json.Unmarshal(s.work.Stream[0].Columns["rids"], &rids); err != nil {
 		t.Fatal(err)
 	}
-	f := fault{want: Difference{RID: rids[0], Field: "rows", Wanted: "3", Got: "0"}}
+	f := fault{want: Difference{RID: rids[0], Field: "rows", Wanted: fmt.Sprint(rowsByRID(t, s.work)[rids[0]]), Got: "0"}}
 	if err := s.want.Check(s.layout, nil); !f.matches(err) {
 		t.Errorf("got %v, want %+v", err, f.want)
 	}

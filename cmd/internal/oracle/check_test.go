@@ -95,15 +95,17 @@ func (s *sample) at(i int, field, wanted, got string) Difference {
 
 func dropped(rng *rand.Rand, s *sample) *fault {
 	i := rng.IntN(len(s.rows))
-	d := s.at(i, "rows", "3", "2")
-	d.Step = 2 // which one is missing cannot be known, that one too few came can
+	n := s.count(i)
+	d := s.at(i, "rows", fmt.Sprint(n), fmt.Sprint(n-1))
+	d.Step = n - 1 // which one is missing cannot be known, that one too few came can
 	return &fault{renumbered(slices.Delete(s.copied(), i, i+1)), d}
 }
 
 func doubled(rng *rand.Rand, s *sample) *fault {
 	i := rng.IntN(len(s.rows))
-	d := s.at(i, "rows", "3", "4")
-	d.Step = 3
+	n := s.count(i)
+	d := s.at(i, "rows", fmt.Sprint(n), fmt.Sprint(n+1))
+	d.Step = n
 	return &fault{renumbered(slices.Insert(s.copied(), i+1, s.rows[i])), d}
 }
 
@@ -146,19 +148,35 @@ func (s *sample) exchange(i, j int) *fault {
 	case a != b && s.consumers > 1:
 		return nil // either may be met first; moved has this fault
 	case s.rid(i) == s.rid(j):
-		d := s.at(i, "completion_tokens", fmt.Sprint(s.step[i]+1), fmt.Sprint(s.step[j]+1))
-		return &fault{rows, d}
+		return &fault{rows, s.at(i, s.differs(i, j), "", "")}
 	}
 	d := Difference{Consumer: a, RID: s.rid(j), Step: anyStep, Field: "order", Got: fmt.Sprintf("%q", s.rid(j))}
 	d.Wanted = fmt.Sprintf("%q at position %d", s.rid(i), s.rows[i].Position)
 	return &fault{rows, d}
 }
 
+// differs is the first field, by name, that rows i and j do not share.
+func (s *sample) differs(i, j int) string {
+	for _, name := range slices.Sorted(maps.Keys(s.layout.Defaults)) {
+		if name != "http_worker_ipcs" && name != "output_strs" && !Same(s.value(i, name), s.value(j, name), 0) {
+			return name
+		}
+	}
+	return ""
+}
+
+func (s *sample) value(i int, name string) json.RawMessage {
+	if v, ok := s.rows[i].Fields[name]; ok {
+		return v
+	}
+	return s.layout.Defaults[name]
+}
+
 // valuesExchanged swaps one field of two rows of one consumer.
 func valuesExchanged(rng *rand.Rand, s *sample) *fault {
 	i, j := rng.IntN(len(s.rows)), rng.IntN(len(s.rows))
 	i, j = min(i, j), max(i, j)
-	name := passed[1+rng.IntN(len(passed)-1)]
+	name := s.passed[1+rng.IntN(len(s.passed)-1)]
 	a, b := s.rows[i].Fields[name], s.rows[j].Fields[name]
 	if s.rows[i].Endpoint != s.rows[j].Endpoint || Same(a, b, 0) || a == nil || b == nil {
 		return nil
@@ -168,7 +186,7 @@ func valuesExchanged(rng *rand.Rand, s *sample) *fault {
 	if strings.ContainsRune(string(a)+string(b), '{') { // keys of what is wanted are in another order
 		return &fault{rows, s.at(i, name, "", "")}
 	}
-	return &fault{rows, s.at(i, name, string(a), string(b))}
+	return &fault{rows, s.at(i, name, show(a), show(b))}
 }
 
 // changed sets any field of the layout to a value of any kind that is not the
@@ -194,7 +212,7 @@ func changed(rng *rand.Rand, s *sample) *fault {
 // lost leaves out a field that is not at its default.
 func lost(rng *rand.Rand, s *sample) *fault {
 	i := rng.IntN(len(s.rows))
-	name := passed[1+rng.IntN(len(passed)-1)]
+	name := s.passed[1+rng.IntN(len(s.passed)-1)]
 	right, ok := s.rows[i].Fields[name]
 	if !ok || string(right) == "null" {
 		return nil
@@ -356,8 +374,9 @@ func durationOff(rng *rand.Rand, s *sample) *fault {
 
 func surplus(rng *rand.Rand, s *sample) *fault {
 	i := rng.IntN(len(s.rows))
-	d := s.at(i, "rows", "3", "4")
-	d.Step = 3
+	n := s.count(i)
+	d := s.at(i, "rows", fmt.Sprint(n), fmt.Sprint(n+1))
+	d.Step = n
 	return &fault{renumbered(append(s.copied(), s.rows[i])), d}
 }
 

@@ -6,9 +6,9 @@
 // It checks, for each trial: every row known, on the consumer it was sent to,
 // none missing, none twice; the order of rows at every consumer, if one
 // detokenizer sends them all, else of each rid's rows alone, which shows in their
-// fields and text; every field
-// that the arm's message has, as JSON values (times of time_stats within
-// 5e-6 s, everything else exact); every other field at its default;
+// fields and text; every field that was sent and that the arm's message has, as
+// JSON values (times of time_stats within 5e-6 s, everything else exact); every
+// other field of the message at its default;
 // http_worker_ipcs, which grouped messages set and single rows leave null, null
 // or the consumer's endpoint; and the text: per rid the concatenation exactly,
 // each step's concatenation a prefix of it. A router's message has no text, and
@@ -33,8 +33,17 @@
 // U+FFFD for each longest piece that could have begun a character, as Python and
 // Unicode have it; Go's own conversions count otherwise.
 //
-// New returns an error where joining cannot decide: a request that does not
-// finish with its last row, one that finishes earlier, a finish reason that cuts
-// text off (type "stop"), skip_special_tokens that differs between the rows of a
-// rid, a rid on two consumers.
+// A finish reason of type "stop" trims that text. A stop string (a text in
+// "matched") cuts it where the stop string first occurs, or with no_stop_trim
+// behind that; one that does not occur cuts nothing. A stop token (an integer)
+// is the last id, which is not decoded, or with no_stop_trim is.
+//
+// New returns an error where this cannot decide: a request that does not finish
+// with its last row, one that finishes earlier, a finish reason of another type
+// than "length", "abort" and "stop", or with something else in "matched";
+// skip_special_tokens that differs between the rows of a rid; a rid on two
+// consumers; a stop token that is not the last row's last id; a stop string that
+// cuts off text which rows before the last one bring, since an arm may rightly
+// have sent that: a scheduler holds such rows back. Half a character at the end
+// of those rows is kept back by every arm, and may be cut.
 package oracle

@@ -14,23 +14,34 @@ import (
 	"github.com/fanoutbench/fanoutbench/protocol"
 )
 
-// passed are the columns that an arm hands on as they are.
-var passed = []string{
-	"rids", "finished_reasons", "output_ids", "prompt_tokens", "completion_tokens", "reasoning_tokens", "cached_tokens",
-	"customized_info", "time_stats",
+// consumed are the columns that an arm reads and does not hand on.
+var consumed = []string{"decoded_texts", "decode_ids", "read_offsets", "skip_special_tokens", "spaces_between_special_tokens", "no_stop_trim"}
+
+// passed are the columns of a work that an arm hands on as they are, rids first.
+func passed(w protocol.Work) []string {
+	names := map[string]bool{"customized_info": true, "time_stats": true}
+	for _, b := range w.Stream {
+		for name := range b.Columns {
+			names[name] = true
+		}
+	}
+	for _, name := range append(consumed, "rids") {
+		delete(names, name)
+	}
+	return append([]string{"rids"}, slices.Sorted(maps.Keys(names))...)
 }
 
-// layout is that of an arm whose message has more fields: some at null, one at
-// another default, one that only it has.
-func layout(consumers int) Layout {
+// layout is that of an arm whose message has the fields given and more: some at
+// null, one at another default, one that only it has.
+func layout(consumers int, fields ...string) Layout {
 	l := Layout{Defaults: map[string]json.RawMessage{}}
 	for i := range consumers {
 		l.Endpoints = append(l.Endpoints, fmt.Sprintf("ipc:///run/c%d", i))
 	}
-	for _, name := range append([]string{"http_worker_ipcs", "output_strs", "weight_versions", "dp_ranks"}, passed...) {
+	for _, name := range append([]string{"http_worker_ipcs", "output_strs", "weight_versions", "dp_ranks", "rids", "finished_reasons", "customized_info", "time_stats"}, fields...) {
 		l.Defaults[name] = json.RawMessage("null")
 	}
-	l.Defaults["image_tokens"] = json.RawMessage("0")
+	l.Defaults["pooled_tokens"] = json.RawMessage("0")
 	l.Defaults["only_here"] = json.RawMessage(`{"a": [1.0, null]}`)
 	return l
 }
@@ -38,6 +49,7 @@ func layout(consumers int) Layout {
 // sample is a trial with what an arm that does everything right delivers.
 type sample struct {
 	work      protocol.Work
+	passed    []string
 	consumers int
 	layout    Layout
 	want      *Expectation
@@ -54,10 +66,10 @@ func newSample(t testing.TB, rng *rand.Rand, w protocol.Work, consumers int, tex
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &sample{work: w, consumers: consumers, layout: layout(consumers), want: want, text: texts}
+	s := &sample{work: w, passed: passed(w), consumers: consumers, layout: layout(consumers, passed(w)...), want: want, text: texts}
 	pieces := map[string][]string{}
-	for rid, text := range texts {
-		pieces[rid] = cut(rng, text, 3)
+	for rid, rows := range rowsByRID(t, w) {
+		pieces[rid] = cut(rng, texts[rid], rows)
 	}
 	for c := range consumers {
 		seen := map[string]int{}
@@ -94,7 +106,7 @@ func (s *sample) fields(t testing.TB, rng *rand.Rand, b protocol.Batch, i, consu
 	if rng.IntN(2) == 0 {
 		f["http_worker_ipcs"] = encode(s.layout.Endpoints[consumer])
 	}
-	for _, name := range passed {
+	for _, name := range s.passed {
 		if b.Columns[name] != nil {
 			f[name] = at(t, b.Columns[name], i)
 		}
@@ -189,16 +201,47 @@ func interleaved(rng *rand.Rand, rows []protocol.Row) []protocol.Row {
 	return out
 }
 
-// samples are seed streams, and streams of bytes whose characters are split
-// between tokens and steps.
+// samples are of every kind of stream.
 func samples(t testing.TB, rng *rand.Rand) *sample {
 	t.Helper()
+	if rng.IntN(3) > 0 {
+		return seedSample(t, rng)
+	}
 	consumers := 1 + rng.IntN(4)
-	p := stream.Place{
+	w, err := stream.Full(rng.Uint64(), consumers)
+	if rng.IntN(3) > 0 {
+		w, err = stream.Mixed(rng.Uint64(), place(rng), consumers)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return newSample(t, rng, w, consumers, textsOf(t, w))
+}
+
+func place(rng *rand.Rand) stream.Place {
+	return stream.Place{
 		Cell:    protocol.Cell{Count: 1 + rng.IntN(9), Metadata: []string{stream.Plain, stream.Rich}[rng.IntN(2)]},
 		Ordinal: rng.Uint32N(1000),
 	}
-	w, err := stream.Seed(rng.Uint64(), p, consumers)
+}
+
+// count is how many rows row i's request has.
+func (s *sample) count(i int) int {
+	n := 0
+	for j := range s.rows {
+		if s.rid(j) == s.rid(i) {
+			n++
+		}
+	}
+	return n
+}
+
+// seedSample is a seed stream, or one of bytes whose characters are split
+// between tokens and steps.
+func seedSample(t testing.TB, rng *rand.Rand) *sample {
+	t.Helper()
+	consumers := 1 + rng.IntN(4)
+	w, err := stream.Seed(rng.Uint64(), place(rng), consumers)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -31,70 +31,73 @@ func newVocabulary(v protocol.Vocabulary) (vocabulary, error) {
 	return out, nil
 }
 
-// Finish reasons that cut nothing off the text. One that does ("stop") has
-// rules of its own, which joining pieces cannot decide.
-var uncut = map[string]bool{"length": true, "abort": true}
-
-// checkFinish wants the last row to finish the request, by a reason that cuts
-// nothing, and no row before it: a state that goes on keeps text back, and one
-// that has ended begins anew.
-func checkFinish(rows []*row) error {
-	for i, r := range rows {
-		raw := r.fields["finished_reasons"]
-		last := i == len(rows)-1
-		switch {
-		case isNull(raw) && last:
-			return fmt.Errorf("row %d is the last, and finished_reasons is null, want a reason", i)
-		case isNull(raw):
-			continue
-		case !last:
-			return fmt.Errorf("row %d of %d finishes by %s, want only the last one to finish", i, len(rows), show(raw))
-		}
-		var reason struct {
-			Type string `json:"type"`
-		}
-		if err := read(r.fields, "finished_reasons", &reason); err != nil {
-			return err
-		}
-		if !uncut[reason.Type] {
-			return fmt.Errorf("finished_reasons is %s: for type %q the text cannot be worked out, only for \"length\" and \"abort\"", show(raw), reason.Type)
-		}
-	}
-	return nil
-}
-
-// text is what all of a rid's ids decode to at once, behind as many characters
-// as the prompt's ids alone decode to, and behind the text that its first row
-// brings. It is by characters and not by bytes: the end of the prompt may be
-// half a character, U+FFFD when decoded alone.
+// text is what a rid's rows must bring in all: the text that its first row
+// brings, and behind it what all ids decode to at once, without as many
+// characters as the prompt's ids alone decode to, trimmed as the finish reason
+// says. It is by characters and not by bytes: the end of the prompt may be half
+// a character, U+FFFD when decoded alone.
 func (v vocabulary) text(rows []*row) (string, error) {
-	if err := checkFinish(rows); err != nil {
+	end, err := ending(rows)
+	if err != nil {
 		return "", err
 	}
-	var ids []int64
-	var prompt int
-	var skip bool
-	var before string
-	first := rows[0].fields
-	for name, into := range map[string]any{"read_offsets": &prompt, "skip_special_tokens": &skip, "decoded_texts": &before} {
-		if err := read(first, name, into); err != nil {
+	q, err := collect(rows)
+	if err != nil {
+		return "", err
+	}
+	ids := q.ids
+	if end.token {
+		if ids, err = withoutStop(q, end); err != nil {
 			return "", err
+		}
+	}
+	prompt := utf8.RuneCountInString(v.join(q.ids[:q.prompt], q.skip))
+	whole := q.before + behind(v.join(ids, q.skip), prompt)
+	cut := end.cut(whole)
+	if cut == len(whole) || len(rows) == 1 {
+		return whole[:cut], nil
+	}
+	early := q.before + behind(v.join(q.ids[:q.early], q.skip), prompt)
+	// Half a character at its end is kept back, whatever it becomes.
+	if early = strings.TrimSuffix(early, string(utf8.RuneError)); len(early) > cut {
+		return "", fmt.Errorf("the rows before the last bring the text %s, which the stop string %q cuts to %s: text that may have been sent cannot be judged",
+			excerpt(early, len(early)), end.matched, excerpt(whole[:cut], cut))
+	}
+	return whole[:cut], nil
+}
+
+// gathered is what a rid's rows say of its text together.
+type gathered struct {
+	ids    []int64
+	prompt int // how many of ids are the prompt's
+	early  int // how many of ids came before the last row
+	skip   bool
+	before string // text from before the first row
+}
+
+func collect(rows []*row) (gathered, error) {
+	var q gathered
+	first := rows[0].fields
+	for name, into := range map[string]any{"read_offsets": &q.prompt, "skip_special_tokens": &q.skip, "decoded_texts": &q.before} {
+		if err := read(first, name, into); err != nil {
+			return q, err
 		}
 	}
 	for i, r := range rows {
 		var more []int64
 		if err := read(r.fields, "decode_ids", &more); err != nil {
-			return "", err
+			return q, err
 		}
-		ids = append(ids, more...)
-		if prompt < 0 || prompt > len(ids) { // of the first row: later ones only have more
-			return "", fmt.Errorf("read_offsets is %d, want 0 to %d, the first row's ids", prompt, len(ids))
+		q.early = len(q.ids)
+		q.ids = append(q.ids, more...)
+		if q.prompt < 0 || q.prompt > len(q.ids) { // of the first row: later ones only have more
+			return q, fmt.Errorf("read_offsets is %d, want 0 to %d, the first row's ids", q.prompt, len(q.ids))
 		}
 		if !Same(r.fields["skip_special_tokens"], first["skip_special_tokens"], 0) {
-			return "", fmt.Errorf("skip_special_tokens of row %d is %s, want %t as in the first row", i, show(r.fields["skip_special_tokens"]), skip)
+			return q, fmt.Errorf("skip_special_tokens of row %d is %s, want %t as in the first row", i, show(r.fields["skip_special_tokens"]), q.skip)
 		}
 	}
-	return before + behind(v.join(ids, skip), utf8.RuneCountInString(v.join(ids[:prompt], skip))), nil
+	return q, nil
 }
 
 // behind is s without its first n characters.

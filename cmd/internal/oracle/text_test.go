@@ -85,6 +85,8 @@ type request struct {
 	prompt int
 	before string
 	skip   bool
+	keep   bool
+	reason any // of the last row; nil is length
 }
 
 // pieces are what random vocabularies are cut from.
@@ -125,10 +127,13 @@ func (q request) work() protocol.Work {
 		finish := "null"
 		if i == len(q.steps)-1 {
 			finish = `{"type":"length"}`
+			if q.reason != nil {
+				finish = string(encode(q.reason))
+			}
 		}
 		w.Stream = append(w.Stream, protocol.Batch{Consumers: []int{0}, Columns: map[string]json.RawMessage{
 			"rids": encode([]string{"r"}), "decode_ids": encode([][]int64{ids}), "read_offsets": encode([]int{q.prompt}),
-			"decoded_texts": encode([]string{q.before}), "skip_special_tokens": encode([]bool{q.skip}),
+			"decoded_texts": encode([]string{q.before}), "skip_special_tokens": encode([]bool{q.skip}), "no_stop_trim": encode([]bool{q.keep}),
 			"finished_reasons": json.RawMessage("[" + finish + "]"),
 		}})
 	}
@@ -263,7 +268,7 @@ func TestNewRefuses(t *testing.T) {
 	}{
 		{"nothing", func(*protocol.Work) {}, 1, ""},
 		{"an abort", column(1, "finished_reasons", `[{"type":"abort","message":"x"}]`), 1, ""},
-		{"a stop", column(1, "finished_reasons", `[{"type":"stop","matched":"x"}]`), 1, `type "stop"`},
+		{"a stop", column(1, "finished_reasons", `[{"type":"stop"}]`), 1, ""},
 		{"another reason", column(1, "finished_reasons", `[{"type":"tired"}]`), 1, `type "tired"`},
 		{"no type", column(1, "finished_reasons", `[{}]`), 1, `type ""`},
 		{"a reason that is no object", column(1, "finished_reasons", `["length"]`), 1, "finished_reasons is"},

@@ -40,10 +40,11 @@ func FencePaths(p results.Plan) (stream.Paths, error) {
 	return stream.FencePaths(r[results.Reference], r[results.Candidate]), err
 }
 
-// New fills in what follows from the settings already in p: the order of the
-// arms in each round, by one fair coin a round, and the numbers of rows. It fails
-// on options of the arms that say nothing of how wide a fence they need.
-func New(p results.Plan) (results.Plan, error) {
+// New fills in what follows from the settings already in p and from the source
+// of its streams: the order of the arms in each round, by one fair coin a round,
+// and the numbers of rows. It fails on options of the arms that say nothing of how
+// wide a fence they need.
+func New(p results.Plan, source stream.Source) (results.Plan, error) {
 	paths, err := FencePaths(p)
 	if err != nil {
 		return p, err
@@ -60,11 +61,12 @@ func New(p results.Plan) (results.Plan, error) {
 	p.Reference.Layout = drawn(p, p.Reference.Layouts, layoutStreams[0])
 	p.Candidate.Layout = drawn(p, p.Candidate.Layouts, layoutStreams[1])
 	rows := 0
-	for _, c := range p.Counts {
-		rows += c * len(p.Metadata)
+	for _, c := range Cells(p) {
+		rows += source.Rows(c)
 	}
 	streams := (p.Rounds + 1) * p.Repetitions * 2
-	p.RowsPerRun = rows * stream.Steps * streams
+	p.RowsPerRun = rows * streams
+	p.FullRows = 2 * stream.FullRows(p.HTTPWorkers)
 	p.FencePerRun = len(p.Counts) * len(p.Metadata) * fencePerPair * p.HTTPWorkers * paths.Rows * streams
 	return p, nil
 }

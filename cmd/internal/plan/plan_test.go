@@ -17,8 +17,11 @@ func defaults() results.Plan {
 
 func mustNew(t testing.TB, p results.Plan) results.Plan {
 	t.Helper()
-	p, err := New(p)
+	source, err := stream.NewSource(p.Stream, p.Seed, p.HTTPWorkers, nil)
 	if err != nil {
+		t.Fatal(err)
+	}
+	if p, err = New(p, source); err != nil {
 		t.Fatal(err)
 	}
 	return p
@@ -44,7 +47,7 @@ func TestFenceRows(t *testing.T) {
 	}
 	p := defaults()
 	p.Candidate.Options = map[string]string{"detokenizers": "many"}
-	if _, err := New(p); err == nil {
+	if _, err := New(p, stream.Source{}); err == nil {
 		t.Error("many detokenizers made a plan")
 	}
 }

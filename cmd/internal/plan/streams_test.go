@@ -169,7 +169,7 @@ func TestNew(t *testing.T) {
 		t.Errorf("seed %d gives the coins %q, want %q", p.Seed, got.First, want)
 	}
 	back := got
-	back.Schema, back.First, back.RowsPerRun, back.FencePerRun = p.Schema, p.First, p.RowsPerRun, p.FencePerRun
+	back.Schema, back.First, back.RowsPerRun, back.FencePerRun, back.FullRows = p.Schema, p.First, p.RowsPerRun, p.FencePerRun, p.FullRows
 	if !reflect.DeepEqual(back, p) {
 		t.Errorf("got %+v, want the settings of %+v", back, p)
 	}

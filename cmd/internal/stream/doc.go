@@ -8,6 +8,43 @@
 // messages. rids are unique in a run. The fence is the same without metadata, one
 // row for each consumer; Paths widens it where several detokenizers share the rows.
 //
+// # Mixed
+//
+// The mixed stream has what a detokenizer must get right. Its vocabulary is of
+// bytes, a function of the seed alone: every byte, pieces of text cut at any
+// byte, special tokens, tokens of nothing. Each request begins with one to five
+// ids of its prompt, which may cut characters at both ends, and then brings text
+// of several scripts, with stray bytes and ids that are none among it. Half of
+// the rows bring one id, others up to 64. Requests end in turns by length, by
+// abort, by a stop token and by a stop string, the last two trimmed or kept by
+// no_stop_trim; a stop string may have false starts before it, text behind it, its
+// first character begun in the row before, and where it is kept, any part of it
+// there. Where it is trimmed, rows are as a scheduler makes them: none before the
+// last shows part of it. Some requests ask for logprobs (in the others' rows the
+// lists are empty) and some have text from before.
+//
+// The count of a cell is the number of rows of the first batch. Which request is
+// in which of the eight batches, for which consumer and with how many ids, is a
+// function of seed, count and consumers, so all trials of a cell move as many
+// rows; what they say is another thing in every trial. Requests end at different
+// batches, are held back in some, and do not come again. Consumers have unequal
+// shares; in every second batch one gets nothing. The rows of a batch come in an
+// order of their own.
+//
+// # Full
+//
+// The full stream has, in every column that consumers get, values that are in no
+// other row and no other column; finished_reasons in its last batch only. Left out
+// are the Tensors. Of beam_search_output, output_token_sampling_mask and
+// weight_versions the types are SGLang's own, and what stands there are plain
+// values.
+//
+// # Recorded
+//
+// A Recording is replayed as it was captured, but for rids, which get a suffix in
+// each trial, and for the fence. Its metadata comes again in every trial: an arm
+// that remembered values would gain by it, so compare decodes as well.
+//
 // # Metadata of rich cells
 //
 // Names, nesting and types are the fixture's: a list of two floats, a list of one
@@ -30,7 +67,9 @@
 //
 // # Limits
 //
-// A run has fewer than 2^21 batches and a batch at most 2^17 rows; every valid
-// plan keeps within both. Beyond them, and for no consumers or a kind of metadata
-// that does not exist, Seed returns an error.
+// A run has at most 2^21 batches, of which the last two are the full stream's,
+// and a batch at most 2^17 rows. Every valid plan keeps within both with seed
+// streams; with mixed ones, of more batches, Source.Check tells before the first.
+// Beyond them, and for no consumers or a kind of metadata that does not exist,
+// streams are errors.
 package stream

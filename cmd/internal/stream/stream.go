@@ -7,7 +7,7 @@ import (
 	"github.com/fanoutbench/fanoutbench/protocol"
 )
 
-// Steps is the number of batches of the seed stream and of the fence.
+// Steps is the number of batches of the seed stream and of every fence.
 const Steps = 3
 
 // Metadata kinds of a cell.
@@ -30,8 +30,9 @@ const WarmupRepetition = -1
 // promptTokens is the fixture's prompt length; the prompt itself is not decoded.
 const promptTokens = 10
 
-// check refuses what the values could not be made for.
-func (p Place) check(consumers int) error {
+// check refuses what the values of so many batches could not be made for. The
+// last two batches of a run are the full stream's.
+func (p Place) check(consumers, steps int) error {
 	for _, f := range []struct {
 		name       string
 		value, min int
@@ -39,7 +40,7 @@ func (p Place) check(consumers int) error {
 	}{
 		{"rows of a batch", p.Cell.Count, 1, maxRows},
 		{"consumers", consumers, 1, maxRows},
-		{"ordinal of the trial", int(p.Ordinal), 0, maxBatches/Steps - 1},
+		{"ordinal of the trial", int(p.Ordinal), 0, (maxBatches-FullSteps)/steps - 1},
 	} {
 		if f.value < f.min || f.value > f.max {
 			return fmt.Errorf("stream: %s is %d, want %d to %d", f.name, f.value, f.min, f.max)
@@ -54,7 +55,7 @@ func (p Place) check(consumers int) error {
 // Seed returns the seed stream of one trial and its fence, for so many
 // consumers (HTTP workers).
 func Seed(seed uint64, p Place, consumers int) (protocol.Work, error) {
-	if err := p.check(consumers); err != nil {
+	if err := p.check(consumers, Steps); err != nil {
 		return protocol.Work{}, err
 	}
 	g := generator{seed: seed}
@@ -66,9 +67,13 @@ func Seed(seed uint64, p Place, consumers int) (protocol.Work, error) {
 		w.PromptIDs[i] = 1
 	}
 	for step := range Steps {
-		w.Stream = append(w.Stream, g.batch("rid", p, step, p.Cell.Count, consumers, p.Cell.Metadata == Rich))
-		w.Fence = append(w.Fence, g.batch("end", p, step, consumers, consumers, false))
+		b := g.batch("rid", p, step, p.Cell.Count, consumers, int64(step+1))
+		if p.Cell.Metadata == Rich {
+			g.metadata(b.Columns, uint64(p.Ordinal)*Steps+uint64(step), p.Cell.Count)
+		}
+		w.Stream = append(w.Stream, b)
 	}
+	w.Fence = g.fence(p, consumers, []int64{1, 2, 3})
 	return w, g.err
 }
 
@@ -111,13 +116,23 @@ func repeat[T any](n int, f func(i int) T) []T {
 
 func constant[T any](v T) func(int) T { return func(int) T { return v } }
 
-func (g *generator) batch(prefix string, p Place, step, rows, consumers int, rich bool) protocol.Batch {
-	ids := repeat(rows, constant([]int64{int64(step + 1)}))
+// fence is three plain steps of one row for each consumer, which bring one of
+// ids each.
+func (g *generator) fence(p Place, consumers int, ids []int64) []protocol.Batch {
+	var batches []protocol.Batch
+	for step := range Steps {
+		batches = append(batches, g.batch("end", p, step, consumers, consumers, ids[step]))
+	}
+	return batches
+}
+
+func (g *generator) batch(prefix string, p Place, step, rows, consumers int, id int64) protocol.Batch {
+	ids := repeat(rows, constant([]int64{id}))
 	var reason *finish
 	if step == Steps-1 {
 		reason = &finish{Type: "length", Length: Steps}
 	}
-	columns := map[string]json.RawMessage{
+	return protocol.Batch{Consumers: repeat(rows, func(i int) int { return i % consumers }), Columns: map[string]json.RawMessage{
 		"rids":                          g.column(repeat(rows, func(i int) string { return fmt.Sprintf("%s-%08x-%05x", prefix, p.Ordinal, i) })),
 		"finished_reasons":              g.column(repeat(rows, constant(reason))),
 		"decoded_texts":                 g.column(repeat(rows, constant(""))),
@@ -131,11 +146,12 @@ func (g *generator) batch(prefix string, p Place, step, rows, consumers int, ric
 		"reasoning_tokens":              g.column(repeat(rows, constant(0))),
 		"completion_tokens":             g.column(repeat(rows, constant(step+1))),
 		"cached_tokens":                 g.column(repeat(rows, constant(0))),
-	}
-	if rich {
-		v := newValues(g.seed, uint64(p.Ordinal)*Steps+uint64(step))
-		columns["customized_info"] = g.column(info{repeat(rows, v.metric), repeat(rows, v.nested)})
-		columns["time_stats"] = g.column(repeat(rows, v.times))
-	}
-	return protocol.Batch{Consumers: repeat(rows, func(i int) int { return i % consumers }), Columns: columns}
+	}}
+}
+
+// metadata adds the columns of a batch with that number in the run.
+func (g *generator) metadata(columns map[string]json.RawMessage, number uint64, rows int) {
+	v := newValues(g.seed, number)
+	columns["customized_info"] = g.column(info{repeat(rows, v.metric), repeat(rows, v.nested)})
+	columns["time_stats"] = g.column(repeat(rows, v.times))
 }

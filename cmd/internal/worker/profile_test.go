@@ -26,7 +26,7 @@ func TestProfile(t *testing.T) {
 	p.ask(p.configure(), protocol.TypeReady, &protocol.Ready{}, "")
 	ask := func(name, wrong string) {
 		t.Helper()
-		q := prepare()
+		q := p.prepare("words")
 		if name != "" {
 			q.Profile = path(name)
 		}

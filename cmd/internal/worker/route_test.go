@@ -49,7 +49,7 @@ func TestRouterWorker(t *testing.T) {
 		got, c.Targets = append(got, received(t, ctx, pull, 2)), append(c.Targets, pull.Endpoint())
 	}
 	p.ask(c, protocol.TypeReady, &protocol.Ready{}, "")
-	p.ask(prepare(), protocol.TypePrepared, &protocol.Signal{}, "")
+	p.ask(p.prepare("words"), protocol.TypePrepared, &protocol.Signal{}, "")
 	push, err := transport.Connect(t.Context(), c.ZMQ, p.input, transport.Options{})
 	if err != nil {
 		t.Fatal(err)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"reflect"
 	"sync"
 	"time"
 
@@ -34,7 +33,7 @@ type worker struct {
 	mu       sync.Mutex // held by the loop while it handles a batch, and by the control pipe
 	strategy strategy
 	routing  *routing // of a router only
-	vocab    protocol.Vocabulary
+	vocab    string   // the hash of the strategy's vocabulary
 	senders  map[string]transport.Push
 	counters fanout.Counters
 	tally    tally
@@ -193,7 +192,7 @@ func (w *worker) prepare(p protocol.Prepare) error {
 	if p.Batches < 0 {
 		return fmt.Errorf("worker: prepare for %d batches, want at least 0", p.Batches)
 	}
-	if w.strategy == nil || !reflect.DeepEqual(w.vocab, p.Vocabulary) {
+	if w.strategy == nil || w.vocab != p.Vocabulary.SHA256 {
 		if err := w.build(p.Vocabulary); err != nil {
 			return err
 		}
@@ -216,10 +215,14 @@ func (w *worker) prepare(p protocol.Prepare) error {
 	return err
 }
 
-func (w *worker) build(v protocol.Vocabulary) (err error) {
+func (w *worker) build(f protocol.File) (err error) {
 	if w.routing != nil {
-		w.vocab = v
+		w.vocab = f.SHA256
 		w.strategy, err = w.routing.strategy(w.conf)
+		return err
+	}
+	var v protocol.Vocabulary
+	if err := protocol.ReadFile(f, &v); err != nil {
 		return err
 	}
 	d, err := decoder(v)
@@ -231,7 +234,7 @@ func (w *worker) build(v protocol.Vocabulary) (err error) {
 		Dial:        w.dial,
 		Counters:    &w.counters,
 	})
-	w.vocab = v
+	w.vocab = f.SHA256
 	return err
 }
 

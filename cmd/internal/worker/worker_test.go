@@ -69,10 +69,16 @@ func (p *pipe) configure() protocol.Configure {
 		ZMQ: transport.Engines()[0], Endpoint: p.input, SendMS: 1000}
 }
 
-func prepare() protocol.Prepare {
-	return protocol.Prepare{Type: protocol.TypePrepare, Batches: 1, Vocabulary: protocol.Vocabulary{
-		Kind: protocol.VocabularyWords, Tokens: []protocol.Token{{ID: 0, Bytes: []byte("[UNK]")}, {ID: 1, Bytes: []byte("a")}},
-	}}
+// prepare is for one batch of words, or of pieces of another kind.
+func (p *pipe) prepare(kind string) protocol.Prepare {
+	p.t.Helper()
+	file, err := protocol.WriteFile(filepath.Join(p.t.TempDir(), "vocabulary.json"), protocol.Vocabulary{
+		Kind: kind, Tokens: []protocol.Token{{ID: 0, Bytes: []byte("[UNK]")}, {ID: 1, Bytes: []byte("a")}},
+	})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return protocol.Prepare{Type: protocol.TypePrepare, Batches: 1, Vocabulary: file}
 }
 
 // A configure that cannot be met is answered with error, and the worker ends.
@@ -106,14 +112,15 @@ func TestControlErrors(t *testing.T) {
 	if ready.Strategy != "per-row" || ready.NeedsPrepared || len(ready.Counters) == 0 || ready.Packages["go"] == "" {
 		t.Errorf("ready %+v", ready)
 	}
-	none, odd := prepare(), prepare()
+	none, odd, gone := p.prepare("words"), p.prepare("runes"), p.prepare("words")
 	none.Batches = -1
-	odd.Vocabulary.Kind = "runes"
+	gone.Vocabulary.Path += "x"
 	p.ask(none, protocol.TypePrepared, nil, "prepare for -1 batches")
 	p.ask(odd, protocol.TypePrepared, nil, `vocabulary kind "runes"`)
+	p.ask(gone, protocol.TypePrepared, nil, "vocabulary.jsonx")
 	p.ask(p.configure(), protocol.TypePrepared, nil, `a line of type "configure", want "prepare" or "report"`)
 	p.ask(map[string]any{"type": "prepare", "hurry": true}, protocol.TypePrepared, nil, "hurry")
-	p.ask(prepare(), protocol.TypePrepared, &protocol.Signal{}, "")
+	p.ask(p.prepare("words"), protocol.TypePrepared, &protocol.Signal{}, "")
 	var r protocol.Report
 	p.ask(protocol.Signal{Type: protocol.TypeReport}, protocol.TypeReport, &r, "")
 	if r.Batches != 0 || len(r.Errors) != 0 || r.Counters[protocol.CounterMessages] != 0 {
@@ -145,7 +152,7 @@ func TestMeasuredErrors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.ask(prepare(), protocol.TypePrepared, &protocol.Signal{}, "")
+	p.ask(p.prepare("words"), protocol.TypePrepared, &protocol.Signal{}, "")
 	one := wire.Some(wire.IntArray{Values: []int64{1}})
 	good, err := wire.Encode(nil, &wire.BatchTokenIDOutput{
 		RIDs: []string{"r"}, HTTPWorkerIPCs: wire.Somes([]string{consumer}), FinishedReasons: []wire.Map{nil},
@@ -177,7 +184,7 @@ func TestMeasuredErrors(t *testing.T) {
 			t.Errorf("errors %q, want that of the bad frame", r.Errors)
 		}
 	}
-	p.ask(prepare(), protocol.TypePrepared, &protocol.Signal{}, "")
+	p.ask(p.prepare("words"), protocol.TypePrepared, &protocol.Signal{}, "")
 	var r protocol.Report
 	p.ask(protocol.Signal{Type: protocol.TypeReport}, protocol.TypeReport, &r, "")
 	if len(r.Errors) != 0 {

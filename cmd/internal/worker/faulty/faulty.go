@@ -28,6 +28,7 @@ const (
 	Reorder  = "reorder"  // sends it after the next row of its consumer
 	Field    = "field"    // adds one to completion_tokens
 	Cut      = "cut"      // takes the last byte off its text
+	Forget   = "forget"   // loses its dp_ranks
 	Surplus  = "surplus"  // sends a row of a rid that nobody knows behind it
 	Flood    = "flood"    // sends a thousand of these
 	After    = "after"    // sends one when its input has ended
@@ -150,6 +151,8 @@ func (s *saboteur) strike(b *bent, frame []byte, msg *wire.BatchStrOutput) error
 		return nil
 	case Field:
 		msg.CompletionTokens[0].V++
+	case Forget:
+		msg.DPRanks = nil
 	case Cut:
 		msg.OutputStrs[0].V = msg.OutputStrs[0].V[:len(msg.OutputStrs[0].V)-1]
 	case Surplus, Flood:
