@@ -1,8 +1,8 @@
 package protocol
 
 // WireVersion is the version of the control pipe (see the package
-// documentation) and of the frames.
-const WireVersion = 1
+// documentation) and of the frames. Since 2 the vocabulary of prepare is a file.
+const WireVersion = 2
 
 // Message types of the control pipe.
 const (

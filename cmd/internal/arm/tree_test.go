@@ -49,7 +49,7 @@ func TestSuits(t *testing.T) {
 		want   string
 	}{
 		"as it is":      {func(*protocol.Listing, *Arm) {}, ""},
-		"other version": {func(l *protocol.Listing, _ *Arm) { l.WireVersion = 99 }, "its worker speaks wire version 99, want 1"},
+		"other version": {func(l *protocol.Listing, _ *Arm) { l.WireVersion = 99 }, "its worker speaks wire version 99, want 2"},
 		"no strategy":   {func(_ *protocol.Listing, a *Arm) { a.Strategy = "reuse" }, `its worker has no strategy "reuse", want one of splice`},
 		"no option":     {func(_ *protocol.Listing, a *Arm) { a.Options["burst"] = "4" }, `no option "burst", a git arm has strategy, zmq`},
 		"no engine":     {func(_ *protocol.Listing, a *Arm) { a.Options["zmq"] = "other" }, `option zmq is "other", want one of zmtp`},

@@ -84,7 +84,7 @@ func (p *pipe) prepare(kind string) protocol.Prepare {
 // A configure that cannot be met is answered with error, and the worker ends.
 func TestConfigureErrors(t *testing.T) {
 	for wrong, change := range map[string]func(*protocol.Configure){
-		"the controller speaks wire version 99, this worker 1": func(c *protocol.Configure) { c.WireVersion = 99 },
+		"the controller speaks wire version 99, this worker 2": func(c *protocol.Configure) { c.WireVersion = 99 },
 		`no strategy "best"`:     func(c *protocol.Configure) { c.Strategy = "best" },
 		`no engine "nanomsg"`:    func(c *protocol.Configure) { c.ZMQ = "nanomsg" },
 		"nosuch":                 func(c *protocol.Configure) { c.Endpoint = "ipc:///nosuch/folder/w" },
