@@ -62,10 +62,11 @@ func onePull(t *testing.T, engine string) {
 	second := rawPeer(t, pull.Endpoint())
 	must(t, push.Send([]byte("for one")))
 	must(t, push.Flush())
-	if said, _ := io.ReadAll(second); strings.Contains(string(said), "for one") {
-		t.Fatalf("the second one gets %q", said)
+	said, err := io.ReadAll(second)
+	if errors.Is(err, os.ErrDeadlineExceeded) || strings.Contains(string(said), "for one") {
+		t.Fatalf("the second one gets %q, %v; want the end", said, err)
 	}
-	_, err := transport.ConnectPull(background, engine, pull.Endpoint(), transport.Options{DialTimeout: 20 * time.Millisecond})
+	_, err = transport.ConnectPull(background, engine, pull.Endpoint(), transport.Options{DialTimeout: 20 * time.Millisecond})
 	if err == nil {
 		t.Fatal("a second Pull is content")
 	}
@@ -108,14 +109,36 @@ func wantService(t *testing.T, engine string, pull transport.Pull) {
 	must(t, push.Close())
 }
 
+// silentTold: and connections that have shaken hands live on when the time for that is over.
 func silentTold(t *testing.T, engine string) {
-	pull := bindWith(t, engine, transport.Options{HandshakeTimeout: 30 * time.Millisecond})
+	pull := bindWith(t, engine, transport.Options{HandshakeTimeout: 300 * time.Millisecond})
+	first := pair{engine, engine, false}.join(t, pull, transport.Options{DialTimeout: 250 * time.Millisecond})
+	e := endpoint(t)
+	bound := make(chan transport.Push, 1)
+	go func() {
+		push, err := transport.BindPush(background, engine, e, transport.Options{HandshakeTimeout: 300 * time.Millisecond})
+		if err != nil {
+			t.Error(err)
+		}
+		bound <- push
+	}()
+	connected, err := transport.ConnectPull(background, engine, e, transport.Options{DialTimeout: 250 * time.Millisecond})
+	must(t, err)
+	second := <-bound
+
 	silent := rawPeer(t, pull.Endpoint())
-	if pe := wantPeerError(t, pull, "no handshake within 30ms"); !errors.Is(pe, os.ErrDeadlineExceeded) || pe.Peer != 1 {
+	if pe := wantPeerError(t, pull, "no handshake within 300ms"); !errors.Is(pe, os.ErrDeadlineExceeded) || pe.Peer != 2 {
 		t.Fatalf("peer %d: %v", pe.Peer, pe)
 	}
 	wantClosed(t, silent)
 	wantService(t, engine, pull)
+	for push, pull := range map[transport.Push]transport.Pull{first: pull, second: connected} {
+		must(t, push.Send([]byte("alive")))
+		must(t, push.Flush())
+		want(t, pull, "alive")
+		must(t, push.Close())
+	}
+	must(t, connected.Close())
 }
 
 func silentWaits(t *testing.T, engine string) {

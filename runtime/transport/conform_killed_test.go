@@ -136,9 +136,6 @@ func (c *consumer) heard(t *testing.T, got []uint64, ack *transport.Counted) []u
 // connection, and of all it was told were accepted nothing is missing or doubled outside of the range
 // that Reconnect gives.
 func killed(t *testing.T, p pair) {
-	if p.push == pyzmq {
-		return
-	}
 	rng := rand.New(rand.NewPCG(uint64(len(p.String())), 31))
 	e := endpoint(t)
 	var now *consumer
