@@ -170,16 +170,17 @@ func garbage(t *testing.T, engine string) {
 	wantService(t, engine, pull)
 }
 
-// garbageAtPush: a client that is no Pull does not end the wait for one; without one it is named.
+// garbageAtPush: a client that is no Pull, or says nothing, does not end the wait for one; without one it is named.
 func garbageAtPush(t *testing.T, engine string) {
 	e := endpoint(t)
 	bound := make(chan error, 1)
 	var push transport.Push
 	go func() {
 		var err error
-		push, err = transport.BindPush(background, engine, e, transport.Options{})
+		push, err = transport.BindPush(background, engine, e, transport.Options{HandshakeTimeout: 300 * time.Millisecond})
 		bound <- err
 	}()
+	wantClosed(t, dialUntilThere(t, e)) // silent
 	bad := dialUntilThere(t, e)
 	write(t, bad, []byte(strings.Repeat("garbage!", 8)))
 	wantClosed(t, bad)

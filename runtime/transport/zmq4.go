@@ -82,7 +82,7 @@ func (c *call) dial() (net.Conn, error) {
 		return nil, err
 	}
 	f := os.NewFile(uintptr(fd), c.path)
-	defer f.Close()
+	defer func() { _ = f.Close() }()
 	conn, err := net.FileConn(f) // has a descriptor of its own
 	if err != nil {
 		return nil, err
@@ -190,7 +190,7 @@ func netListener(fd int, path string) (net.Listener, error) {
 		return nil, os.NewSyscallError("fcntl", err)
 	}
 	f := os.NewFile(uintptr(own), path)
-	defer f.Close()
+	defer func() { _ = f.Close() }()
 	return net.FileListener(f)
 }
 
