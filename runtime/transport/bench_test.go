@@ -40,7 +40,9 @@ func (l lane) burst(b *testing.B) time.Duration {
 // readerEnv turns the test binary into a reader: the kind of lane and the endpoint.
 const readerEnv = "TRANSPORT_BENCH_READER"
 
-var readers = map[string]func(at string, answer io.Writer) error{"zmtp": zmtpReader, "raw": rawReader}
+var readers = map[string]func(at string, answer io.Writer) error{
+	"zmtp": engineReader("zmtp"), "zmq4": engineReader("zmq4"), "raw": rawReader,
+}
 
 func TestMain(m *testing.M) {
 	if kind, at, ok := strings.Cut(os.Getenv(readerEnv), " "); ok {
@@ -92,28 +94,30 @@ func receive(answer io.Writer, one func() error) error {
 	}
 }
 
-func zmtpReader(at string, answer io.Writer) error {
-	pull, err := transport.Bind("zmtp", at, transport.Options{})
-	if err != nil {
-		return err
-	}
-	err = receive(answer, func() error {
-		msg, err := pull.Recv(background)
-		if err == nil && len(msg) == 0 {
-			return io.EOF
+func engineReader(engine string) func(at string, answer io.Writer) error {
+	return func(at string, answer io.Writer) error {
+		pull, err := transport.Bind(engine, at, transport.Options{})
+		if err != nil {
+			return err
 		}
-		return err
-	})
-	if err != io.EOF {
-		return err
+		err = receive(answer, func() error {
+			msg, err := pull.Recv(background)
+			if err == nil && len(msg) == 0 {
+				return io.EOF
+			}
+			return err
+		})
+		if err != io.EOF {
+			return err
+		}
+		return pull.Close()
 	}
-	return pull.Close()
 }
 
-func zmtpLane(b *testing.B, start reader, row []byte) lane {
+func engineLane(b *testing.B, engine string, start reader, row []byte) lane {
 	at := endpoint(b)
-	l := lane{answer: start(b, "zmtp", at)}
-	push, err := transport.Connect(background, "zmtp", at, transport.Options{})
+	l := lane{answer: start(b, engine, at)}
+	push, err := transport.Connect(background, engine, at, transport.Options{})
 	must(b, err)
 	b.Cleanup(func() { must(b, errors.Join(push.Send(nil), push.Close())) })
 	l.send = func() error {
@@ -192,7 +196,7 @@ func BenchmarkBurstOneProcess(b *testing.B) { compareLanes(b, inGoroutine) }
 // the median of the ratios of neighbours, which a disturbance of one of them does not move.
 func compareLanes(b *testing.B, start reader) {
 	row := make([]byte, rowBytes)
-	ours, bar := zmtpLane(b, start, row), rawLane(b, start, row)
+	ours, bar := engineLane(b, "zmtp", start, row), rawLane(b, start, row)
 	var sums [2]time.Duration
 	ratios := make([]float64, 0, b.N)
 	i := 0

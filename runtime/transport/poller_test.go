@@ -60,39 +60,6 @@ func TestPollerOrderAndLevel(t *testing.T) {
 	wantReady(t, poller, 0, 3)
 }
 
-func TestPollerStream(t *testing.T) {
-	const n = 3000
-	pulls, pushes := four(t, transport.Options{})
-	poller := newPoller(t, pulls...)
-	sent := make(chan error, 4)
-	for i, push := range pushes {
-		go func() { sent <- newScript(i).send(push, n) }()
-	}
-	expect := []*script{newScript(0), newScript(1), newScript(2), newScript(3)}
-	ctx, cancel := context.WithTimeout(background, hang)
-	defer cancel()
-	for left := 4 * n; left > 0; {
-		ready, err := poller.Wait(ctx, -1)
-		must(t, err)
-		for _, i := range ready {
-			for {
-				msg, err := pulls[i].TryRecv()
-				if errors.Is(err, transport.ErrEmpty) {
-					break
-				}
-				must(t, err)
-				if string(msg) != string(expect[i].next()) {
-					t.Fatalf("pull %d: message %d is another", i, expect[i].n-1)
-				}
-				left--
-			}
-		}
-	}
-	for range pushes {
-		must(t, <-sent)
-	}
-}
-
 func TestPollerKeepsSlices(t *testing.T) {
 	pulls, pushes := four(t, transport.Options{})
 	poller := newPoller(t, pulls...)

@@ -3,6 +3,7 @@ package transport
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"time"
 
@@ -20,7 +21,8 @@ const (
 type pull struct {
 	endpoint string
 	opt      Options
-	socket   *listener
+	socket   *listener // nil after ConnectPull: the one peer is all
+	held     []byte    // came while ConnectPull was shaking hands
 	peers    []*peer
 	fds      []unix.PollFd
 	cur      *peer // its buffer is being emptied
@@ -108,6 +110,10 @@ func (p *pull) poll(timeout time.Duration) (int, error) {
 
 // take does the work that poll has marked until a message comes of it; nil when nothing is left.
 func (p *pull) take() ([]byte, error) {
+	if msg := p.held; msg != nil {
+		p.held = nil
+		return msg, nil
+	}
 	for {
 		if msg, err := p.drain(); msg != nil || err != nil {
 			return msg, err
@@ -117,6 +123,9 @@ func (p *pull) take() ([]byte, error) {
 				return nil, err
 			}
 			continue
+		}
+		if p.left() {
+			return nil, p.failed("receive", errLeft)
 		}
 		if p.fds[listenAt].Revents == 0 {
 			return nil, p.expire()
@@ -227,7 +236,7 @@ func (p *pull) patience() time.Duration {
 
 // pending says that take may give something without a poll.
 func (p *pull) pending() bool {
-	if p.cur != nil && p.cur.in.Buffered() {
+	if p.held != nil || p.left() || p.cur != nil && p.cur.in.Buffered() {
 		return true
 	}
 	for i := range p.fds {
@@ -237,6 +246,12 @@ func (p *pull) pending() bool {
 	}
 	return p.patience() == 0
 }
+
+// errLeft is the end of a pull that ConnectPull made.
+var errLeft = fmt.Errorf("the Push has left: %w", io.EOF)
+
+// left says that the one peer of a connected pull has gone.
+func (p *pull) left() bool { return p.socket == nil && len(p.peers) == 0 }
 
 func (p *pull) index(c *peer) int {
 	for i := range p.peers {
@@ -272,6 +287,9 @@ func (p *pull) Close() error {
 		p.remove(len(p.peers) - 1)
 	}
 	p.wake.close()
+	if p.socket == nil {
+		return nil
+	}
 	if err := p.socket.close(); err != nil {
 		return p.failed("close", err)
 	}

@@ -21,6 +21,7 @@ type push struct {
 	endpoint string
 	opt      Options
 	fd       int
+	socket   *listener // BindPush made it; nil after Connect
 	in       *zmtp.Stream
 	buf      []byte // whole frames, but for the body that write is given
 	pongs    []byte
@@ -73,6 +74,11 @@ func (p *push) Close() error {
 	if e := unix.Close(p.fd); e != nil {
 		err = errors.Join(err, fmt.Errorf("transport: %s: close: %w", p.endpoint, e))
 	}
+	if p.socket != nil {
+		if e := p.socket.close(); e != nil {
+			err = errors.Join(err, fmt.Errorf("transport: %s: close: %w", p.endpoint, e))
+		}
+	}
 	p.buf = nil
 	if p.dead == nil {
 		p.dead = fmt.Errorf("transport: %s: %w", p.endpoint, ErrClosed)
@@ -89,6 +95,9 @@ func (p *push) poison(cause error) error {
 
 // write hands answers, queue and body to the kernel. It begins and ends between two frames.
 func (p *push) write(body []byte) error {
+	if p.socket != nil {
+		p.turnAway()
+	}
 	if err := p.hear(); err != nil {
 		return p.poison(err)
 	}
@@ -97,6 +106,14 @@ func (p *push) write(body []byte) error {
 	}
 	p.pongs, p.buf = p.pongs[:0], p.buf[:0]
 	return nil
+}
+
+// turnAway closes the connection of one who came after the Pull: a Push has only one. It would wait in
+// the kernel's queue otherwise; that there is none, or that it cannot be accepted, is no matter of ours.
+func (p *push) turnAway() {
+	if fd, err := accept(p.socket.fd); err == nil {
+		_ = unix.Close(fd)
+	}
 }
 
 func (p *push) writeAll(parts [3][]byte) error {

@@ -22,7 +22,7 @@ var (
 // PeerError says that a Pull dropped one of its peers, and why. The Pull and the other peers go on.
 type PeerError struct {
 	Endpoint string
-	Peer     int // the how-manieth connection accepted since Bind, from 1
+	Peer     int // the how-manieth connection since Bind, from 1; 0 where the engine cannot tell
 	Err      error
 }
 
@@ -37,12 +37,12 @@ func (e *PeerError) Unwrap() error { return e.Err }
 type Options struct {
 	MaxFrame         int           // bytes of one message's body; larger: Send errs, a receiver drops the peer. Default 64 MiB.
 	SendTimeout      time.Duration // a Send or Flush that cannot hand its bytes to the kernel in this time poisons the Push. Default 30 s.
-	DialTimeout      time.Duration // Connect waits this long for the socket to appear and the handshake to end. Default 10 s.
+	DialTimeout      time.Duration // Connect and ConnectPull wait this long for the socket and the handshake, BindPush for a Pull. Default 10 s.
 	HandshakeTimeout time.Duration // a peer that was accepted and has not shaken hands by then is dropped. Default 3 s.
 	Burst            int           // bytes queued before Send writes by itself. Default 64 KiB.
 }
 
-// Push sends to one Pull. One goroutine at a time.
+// Push sends to one Pull, whichever of them made the socket file. One goroutine at a time.
 type Push interface {
 	// Send queues a copy of frame as one message, or writes it; frame is the caller's again on return.
 	Send(frame []byte) error
@@ -58,9 +58,9 @@ type Pull interface {
 	Recv(ctx context.Context) ([]byte, error)
 	// TryRecv does not wait: ErrEmpty means that the kernel holds nothing more right now.
 	TryRecv() ([]byte, error)
-	// Endpoint is the address given to Bind.
+	// Endpoint is the address given to Bind or ConnectPull.
 	Endpoint() string
-	// Close drops all peers and unlinks the socket file that Bind made.
+	// Close drops all peers and unlinks the socket file, if Bind made one.
 	Close() error
 }
 
@@ -76,17 +76,20 @@ type Poller interface {
 
 // engine is one implementation; pollable names the engine of a Pull that NewPoller was given.
 type engine struct {
-	name    string
-	connect func(context.Context, string, Options) (Push, error)
-	bind    func(string, Options) (Pull, error)
-	poller  func([]Pull) (Poller, error)
+	name        string
+	connect     func(context.Context, string, Options) (Push, error)
+	bindPush    func(context.Context, string, Options) (Push, error)
+	bind        func(string, Options) (Pull, error)
+	connectPull func(context.Context, string, Options) (Pull, error)
+	poller      func([]Pull) (Poller, error)
 }
 
 type pollable interface{ engineName() string }
 
 // engines is the registry: one line an engine.
 var engines = []engine{
-	{"zmtp", connectZMTP, bindZMTP, pollZMTP},
+	{"zmtp", connectZMTP, bindPushZMTP, bindZMTP, connectPullZMTP, pollZMTP},
+	{"zmq4", connectZMQ4, bindPushZMQ4, bindZMQ4, connectPullZMQ4, pollZMQ4},
 }
 
 // Engines lists the names that Connect and Bind know.
@@ -109,11 +112,8 @@ func find(name string) (engine, error) {
 
 // Connect waits until the endpoint exists and accepts, shakes hands, and returns the sending side.
 func Connect(ctx context.Context, engine, endpoint string, opt Options) (Push, error) {
-	e, err := find(engine)
+	e, opt, err := chosen(engine, opt)
 	if err != nil {
-		return nil, err
-	}
-	if opt, err = opt.filled(); err != nil {
 		return nil, err
 	}
 	return e.connect(ctx, endpoint, opt)
@@ -121,14 +121,43 @@ func Connect(ctx context.Context, engine, endpoint string, opt Options) (Push, e
 
 // Bind makes the endpoint's socket file and listens at it.
 func Bind(engine, endpoint string, opt Options) (Pull, error) {
-	e, err := find(engine)
+	e, opt, err := chosen(engine, opt)
 	if err != nil {
 		return nil, err
 	}
-	if opt, err = opt.filled(); err != nil {
+	return e.bind(endpoint, opt)
+}
+
+// BindPush makes the endpoint's socket file and waits up to DialTimeout for a Pull that connects and
+// shakes hands; it returns the sending side of that one connection. Whoever else connects is turned
+// away, and the file stays until Close, so that nobody else binds there meanwhile.
+func BindPush(ctx context.Context, engine, endpoint string, opt Options) (Push, error) {
+	e, opt, err := chosen(engine, opt)
+	if err != nil {
 		return nil, err
 	}
-	return e.bind(endpoint, opt)
+	return e.bindPush(ctx, endpoint, opt)
+}
+
+// ConnectPull waits until the endpoint exists and accepts, shakes hands, and returns the receiving
+// side of that one connection. When the Push has left, and its messages are received, Recv and TryRecv
+// return an error that is io.EOF.
+func ConnectPull(ctx context.Context, engine, endpoint string, opt Options) (Pull, error) {
+	e, opt, err := chosen(engine, opt)
+	if err != nil {
+		return nil, err
+	}
+	return e.connectPull(ctx, endpoint, opt)
+}
+
+// chosen is the engine of that name, and the options with their defaults.
+func chosen(name string, opt Options) (engine, Options, error) {
+	e, err := find(name)
+	if err != nil {
+		return engine{}, opt, err
+	}
+	opt, err = opt.filled()
+	return e, opt, err
 }
 
 // NewPoller waits for pulls, which must be of one engine; their order gives the indexes.

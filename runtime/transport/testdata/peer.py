@@ -1,4 +1,6 @@
-"""A pyzmq peer for the tests: peer.py push|pull|push-heartbeat|pull-heartbeat ENDPOINT COUNT.
+"""A pyzmq peer for the tests: peer.py push|pull|push-heartbeat|pull-heartbeat ENDPOINT COUNT [SIDE].
+
+A push connects and a pull binds, unless SIDE (bind or connect) says otherwise.
 
 It says on standard output what it saw and stays until its standard input ends.
 """
@@ -22,8 +24,7 @@ def digest(message):
     return hashlib.sha256(message).hexdigest()
 
 
-def push(socket, endpoint, count):
-    socket.connect(endpoint)
+def push(socket, count):
     rng = random.Random(7)
     whole = hashlib.sha256()
     for i in range(count):
@@ -36,8 +37,7 @@ def push(socket, endpoint, count):
     say(whole.hexdigest())
 
 
-def pull(socket, endpoint, count):
-    socket.bind(endpoint)
+def pull(socket, count):
     whole = hashlib.sha256()
     for i in range(count):
         whole.update(f"{i} {digest(socket.recv())}\n".encode())
@@ -52,18 +52,16 @@ def disconnects(monitor):
     return n
 
 
-def push_heartbeat(socket, endpoint, count):
+def push_heartbeat(socket, count):
     monitor = socket.get_monitor_socket(zmq.EVENT_DISCONNECTED)
-    socket.connect(endpoint)
     for i in range(count):
         socket.send(str(i).encode())
         time.sleep(INTERVAL_MS / 2000)
     say("disconnects", disconnects(monitor))
 
 
-def pull_heartbeat(socket, endpoint, count):
+def pull_heartbeat(socket, count):
     monitor = socket.get_monitor_socket(zmq.EVENT_DISCONNECTED)
-    socket.bind(endpoint)
     for _ in range(count):
         message = socket.recv()
         time.sleep(INTERVAL_MS / 2000)
@@ -75,13 +73,15 @@ def pull_heartbeat(socket, endpoint, count):
 
 def main():
     name, endpoint, count = sys.argv[1], sys.argv[2], int(sys.argv[3])
+    side = sys.argv[4] if len(sys.argv) > 4 else "connect" if name.startswith("push") else "bind"
     socket = zmq.Context().socket(zmq.PUSH if name.startswith("push") else zmq.PULL)
     socket.sndhwm = socket.rcvhwm = 0
     if name.endswith("heartbeat"):
         socket.setsockopt(zmq.HEARTBEAT_IVL, INTERVAL_MS)
         socket.setsockopt(zmq.HEARTBEAT_TIMEOUT, TIMEOUT_MS)
+    getattr(socket, side)(endpoint)
     {"push": push, "pull": pull, "push-heartbeat": push_heartbeat, "pull-heartbeat": pull_heartbeat}[name](
-        socket, endpoint, count
+        socket, count
     )
     sys.stdin.read()
     socket.close(linger=0)
