@@ -125,7 +125,7 @@ func TestForeignWorkers(t *testing.T) {
 	}
 	const ready = `{"type":"ready","wire_version":99,"version":"","strategy":"per-row","needs_prepared":false,"packages":{},"counters":[]}`
 	for name, k := range map[string]struct{ script, want string }{
-		"of another version": {"read line; echo '" + ready + "'; cat >/dev/null", "the worker speaks wire version 99, this controller 1"},
+		"of another version": {"read line; echo '" + ready + "'; cat >/dev/null", "the worker speaks wire version 99, this controller 2"},
 		"that exits":         {"echo lost >&2; exit 9", "the process ended (exit status 9) without an answer"},
 		"that is mute":       {"cat >/dev/null", "no receipt within 400ms"},
 		"that talks first":   {"echo hello; cat >/dev/null", `line "hello" is not a JSON object`},
