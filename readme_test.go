@@ -19,6 +19,7 @@ var rewrite = flag.Bool("rewrite", false, "rewrite the README's figures from the
 var figures = map[string]func() (string, error){
 	"table strategies": strategiesTable,
 	"table floor":      floorTable,
+	"value engines":    engines,
 	"value a-a":        falseAlarms,
 	"value machine":    machine,
 }
@@ -128,6 +129,20 @@ func floorTable() (string, error) {
 		}
 	}
 	return b.String(), nil
+}
+
+func engines() (string, error) {
+	f, err := read("engines")
+	if err != nil {
+		return "", err
+	}
+	for _, r := range f.Result.Summary {
+		if r.Count == 310 && r.Metadata == "plain" && r.Metric == "complete_ms" {
+			return fmt.Sprintf("a stream takes %s ms with %s and %s ms with %s, %s %% less",
+				ms(r.ReferenceMS), f.Result.Arms[results.Reference].ZMQ, ms(r.CandidateMS), f.Result.Arms[results.Candidate].ZMQ, order(r)), nil
+		}
+	}
+	return "", fmt.Errorf("%s: no row for 310 plain complete_ms", f.Dir)
 }
 
 // falseAlarms counts the intervals of the A/A run that exclude zero, and how
