@@ -67,9 +67,8 @@ class Arm:
                 "endpoints": self.endpoints, "counters": ["messages"],
                 "messages": [{"name": "Row", "fields": [{"name": name, "default": None} for name in FIELDS]}]}
 
-    def receive(self, rows, timeout):
-        """Serve the consumers until so many rows have come, or nothing does for timeout milliseconds."""
-        while sum(map(len, self.got)) < rows and (ready := dict(self.poller.poll(timeout))):
+    def receive(self, rows, until):  # serve the consumers until so many rows have come, or time is up and 5 ms are quiet
+        while sum(map(len, self.got)) < rows and (ready := dict(self.poller.poll(max(5, 1000 * (until - time.perf_counter()))))):
             for i, pull in enumerate(self.pulls):
                 while pull in ready and pull.poll(0):
                     self.got[i].append(pull.recv() if self.hello["consumer"] == "raw" else decode(pull.recv()))
@@ -79,7 +78,7 @@ class Arm:
         for n, batch in enumerate(batches):
             self.push.send(encode(batch, self.endpoints))
             self.sent += len(batch["consumers"])
-            self.receive(self.sent if self.hello["pace"] == "arrived" or n == len(batches) - 1 else 0, self.hello["wait_ms"])
+            self.receive(self.sent if self.hello["pace"] == "arrived" or n == len(batches) - 1 else 0, self.until)
 
     def trial(self, trial):
         file, work = trial["work"], json.loads(raw := pathlib.Path(trial["work"]["path"]).read_bytes())
@@ -88,20 +87,21 @@ class Arm:
         self.push.send(msgpack.packb({"vocabulary": [tokens, b" " if work["vocabulary"]["kind"] == "words" else b""]}))
         self.got, self.times, self.sent = [[] for _ in self.pulls], [[] for _ in self.pulls], 0
         gc.collect(), gc.disable()
-        cpu, start = time.clock_gettime((~self.pid << 3) | 2), time.perf_counter()
+        cpu, self.until = time.clock_gettime((~self.pid << 3) | 2), self.hello["wait_ms"] / 1000 + (start := time.perf_counter())
         self.send(work["stream"])
         firsts, lasts = zip(*[(t[0], t[-1]) for t in self.times if t] or [(start, start)])
         metrics = {"complete_ms": max(lasts) - start, "first_ms": min(firsts) - start, "first_all_ms": max(firsts) - start,
                    "spread_ms": max(lasts) - min(lasts) if len(lasts) > 1 else None}
         self.send(work["fence"])
         metrics["worker_cpu_ms"] = time.clock_gettime((~self.pid << 3) | 2) - cpu
-        self.receive(float("inf"), 5), gc.enable()  # until it is quiet
+        self.receive(float("inf"), 0), gc.enable()  # until it is quiet
         rows = [{"endpoint": i, "position": j, "fields": row if isinstance(row, dict) else decode(row)}
                 for i, got in enumerate(self.got) for j, row in enumerate(got)]
         (path := pathlib.Path(self.hello["dir"], "rows.json")).write_bytes(body := json.dumps({"rows": rows}).encode())
         return {"type": "result", "id": trial["id"], "metrics": {k: v and v * 1000 for k, v in metrics.items()},
                 "counters": {"messages": sum(len(b["consumers"]) for b in work["stream"]) / len(work["stream"])},
-                "rows": {"path": str(path), "sha256": hashlib.sha256(body).hexdigest(), "bytes": len(body)}}
+                "rows": {"path": str(path), "sha256": hashlib.sha256(body).hexdigest(), "bytes": len(body)},
+                "stalled": "" if len(rows) >= self.sent else f"{len(rows)} rows came, want {self.sent}"}
 
     def close(self):
         self.context.destroy(linger=0), os.kill(self.pid, 9), os.waitpid(self.pid, 0)

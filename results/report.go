@@ -1,6 +1,10 @@
 package results
 
 import (
+	"maps"
+	"slices"
+	"strings"
+
 	"bytes"
 	"encoding/json"
 	"fmt"
@@ -96,6 +100,9 @@ type reportArm struct {
 	Revision string `json:"revision,omitempty"`
 	Modified string `json:"modified,omitempty"`
 	Layouts  int    `json:"layouts,omitempty"`
+
+	// Options are those in force, defaults written out: "name=value", by name.
+	Options []string `json:"options"`
 }
 
 func reportOf(f *Folder) report {
@@ -119,9 +126,18 @@ func reportOf(f *Folder) report {
 		a := r.Arms[arm.name] // an arm that never started has its spec alone
 		out.Arms = append(out.Arms, reportArm{
 			arm.name, arm.plan.Spec, a.Runtime, a.Strategy, a.ZMQ, a.OwnClock, a.Revision, a.Modified, arm.plan.Layouts,
+			a.optionList(),
 		})
 	}
 	return out
+}
+
+func (a Arm) optionList() []string {
+	list := []string{}
+	for _, name := range slices.Sorted(maps.Keys(a.Options)) {
+		list = append(list, name+"="+a.Options[name])
+	}
+	return list
 }
 
 func (r report) json() ([]byte, error) {
@@ -142,8 +158,8 @@ func (r report) csv() ([]byte, error) {
 		r.Status, r.Decision, strconv.FormatBool(r.RowsVerified), r.Transport, strconv.Itoa(r.Rounds), strconv.Itoa(r.Repetitions),
 	}
 	for _, a := range r.Arms {
-		head = append(head, a.Name, a.Name+"_strategy", a.Name+"_own_clock")
-		values = append(values, a.Spec, a.Strategy, strconv.FormatBool(a.OwnClock))
+		head = append(head, a.Name, a.Name+"_strategy", a.Name+"_options", a.Name+"_own_clock")
+		values = append(values, a.Spec, a.Strategy, strings.Join(a.Options, " "), strconv.FormatBool(a.OwnClock))
 	}
 	if !r.RowsVerified {
 		head, values = append(head, "failure"), append(values, r.Failure.text())

@@ -154,7 +154,7 @@ func (r report) rows() string {
 
 func (a reportArm) String() string {
 	s := a.Spec
-	for _, f := range []struct{ name, value string }{{"runtime", a.Runtime}, {"strategy", a.Strategy}, {"zmq", a.ZMQ}, {"revision", a.Revision}} {
+	for _, f := range []struct{ name, value string }{{"runtime", a.Runtime}, {"strategy", a.Strategy}, {"options", strings.Join(a.Options, " ")}, {"revision", a.Revision}} {
 		if f.value != "" {
 			s += ", " + f.name + " " + f.value
 		}

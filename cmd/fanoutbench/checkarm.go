@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -42,8 +43,7 @@ func newCheckArm() *cobra.Command {
 			if conf.Arm, err = r.Build(c.Context(), conf.Arm, nil); err != nil {
 				return ofArm("", err)
 			}
-			conf.Log = c.ErrOrStderr()
-			return playClauses(c.Context(), c.OutOrStdout(), conf)
+			return playClauses(c.Context(), c.OutOrStdout(), c.ErrOrStderr(), conf)
 		},
 	}
 	c.Flags().StringArrayVar(&sets, "set", nil, "option NAME=VALUE of the arm, repeatable")
@@ -54,16 +54,25 @@ func newCheckArm() *cobra.Command {
 	return c
 }
 
-// playClauses prints each clause as it ends.
-func playClauses(ctx context.Context, stdout io.Writer, conf checkarm.Config) error {
+// playClauses prints each clause as it ends, and after one that failed what the
+// arm wrote to its log meanwhile: an arm that refuses what it should may well say
+// so there.
+func playClauses(ctx context.Context, stdout, stderr io.Writer, conf checkarm.Config) error {
 	out := bufio.NewWriter(stdout)
+	log := &clauseLog{}
+	conf.Log = log
 	failed := 0
 	for clause := range checkarm.Run(ctx, conf) {
+		if ctx.Err() != nil {
+			return fmt.Errorf("%s: %w", clause.Name, context.Cause(ctx))
+		}
+		said := log.take()
 		if clause.Err == nil {
 			fmt.Fprintf(out, "ok    %s\n", clause.Name)
 		} else {
 			failed++
 			fmt.Fprintf(out, "FAIL  %s: %v\n", clause.Name, clause.Err)
+			_, _ = stderr.Write(said) // a log, for whoever reads it
 		}
 		if err := out.Flush(); err != nil {
 			return err
@@ -73,4 +82,25 @@ func playClauses(ctx context.Context, stdout io.Writer, conf checkarm.Config) er
 		return fmt.Errorf("%s fails %d clauses", conf.Arm.Spec, failed)
 	}
 	return nil
+}
+
+// clauseLog keeps what an arm writes to its log during one clause.
+type clauseLog struct {
+	mu   sync.Mutex
+	text []byte
+}
+
+func (l *clauseLog) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.text = append(l.text, p...)
+	return len(p), nil
+}
+
+func (l *clauseLog) take() []byte {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	text := l.text
+	l.text = nil
+	return text
 }

@@ -37,7 +37,7 @@ func dryRun(stdout io.Writer, arms map[string]arm.Arm, p results.Plan, output st
 	}
 	expected := time.Duration(p.RowsPerRun+p.WarmupRows())*timePerRow + time.Duration(p.Len())*timePerTrial + time.Duration(starts)*timePerStart
 	fmt.Fprintf(w, "plan: %s\n", b)
-	fmt.Fprintf(w, "%d trials, %d rows and %d fence rows to verify; about %v and %d KiB in %s\n",
+	fmt.Fprintf(w, "%d trials, %d rows and %d fence rows to verify, warm-up and full streams beside them; at most about %v and %d KiB in %s\n",
 		p.Len(), p.RowsPerRun, p.FencePerRun, expected.Round(time.Second), (p.Len()*bytesPerLine+bytesForRest)>>10, output)
 	return w.Flush()
 }

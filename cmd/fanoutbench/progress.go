@@ -28,13 +28,13 @@ const barWidth = 40
 func (p *progress) Trial(done, total, round int) {
 	if p.tty {
 		filled := barWidth * done / total
-		_, _ = fmt.Fprintf(p.w, "\r[%s%s] round %d, %d of %d trials", strings.Repeat("#", filled), strings.Repeat(".", barWidth-filled), round, done, total)
+		_, _ = fmt.Fprintf(p.w, "\r[%s%s] round %d, %d of %d trials, warm-ups included", strings.Repeat("#", filled), strings.Repeat(".", barWidth-filled), round, done, total)
 		p.shown = true
 		return
 	}
 	if round != p.round {
 		p.round = round
-		_, _ = fmt.Fprintf(p.w, "round %d begins: %d of %d trials are verified\n", round, done-1, total)
+		_, _ = fmt.Fprintf(p.w, "round %d begins: %d of %d trials, warm-ups included, are verified\n", round, done-1, total)
 	}
 }
 
