@@ -35,12 +35,16 @@ func TestMethods(t *testing.T) {
 
 // The seed stream's vocabulary is of words, which the byte buffer has no use for.
 func TestMethodNeedsBytes(t *testing.T) {
-	t.Parallel()
-	p := measure(t, nil, "--candidate-set", "method=bytes")
-	p.run(exitInvalid)
-	f := p.failed(results.StatusInvalid)
-	p.has("failure", f.Message, `method bytes with a vocabulary of kind "words"`, "expected a vocabulary of bytes")
-	if f.Arm != results.Candidate || len(p.folder().Trials) != 0 {
-		t.Errorf("failure %+v after %d trials, want the candidate's before the first", f, len(p.folder().Trials))
+	for _, n := range []string{"1", "2"} {
+		t.Run(n, func(t *testing.T) {
+			t.Parallel()
+			p := measure(t, nil, "--candidate-set", "method=bytes", "--detokenizers", n)
+			p.run(exitInvalid)
+			f := p.failed(results.StatusInvalid)
+			p.has("failure", f.Message, `method bytes with a vocabulary of kind "words"`, "expected a vocabulary of bytes")
+			if f.Arm != results.Candidate || len(p.folder().Trials) != 0 {
+				t.Errorf("failure %+v after %d trials, want the candidate's before the first", f, len(p.folder().Trials))
+			}
+		})
 	}
 }
