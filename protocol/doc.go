@@ -191,7 +191,8 @@
 // whole text where it first occurs, or with no_stop_trim behind that; a matched id
 // is the last of decode_ids and is not decoded, or with no_stop_trim is.
 // spaces_between_special_tokens changes nothing. The seed and the full stream have
-// a vocabulary of words, and nothing to trim.
+// nothing to trim, and a vocabulary of words, but for the full stream before one
+// whose vocabulary is of bytes: there it is of bytes, too.
 //
 // # Timed part
 //
@@ -313,7 +314,9 @@
 //	configure  wire_version; strategy; zmq, the transport engine; endpoint, its input,
 //	           which it binds; send_ms, the deadline of one write to a consumer. Of a
 //	           router only: router, its rule, and targets, the inputs of the
-//	           detokenizers, which are bound before anything is sent
+//	           detokenizers, which are bound before anything is sent. Of others:
+//	           method, "bytes" for text from a buffer of bytes, which needs a
+//	           vocabulary of bytes; left out for a window of ids
 //	ready      wire_version; version, of the module it was built from; strategy;
 //	           needs_prepared, its strategy wants the frames in prepare; packages and
 //	           counters, as in the receipt

@@ -25,6 +25,12 @@ const (
 	CounterRouterMessages = "router_messages"
 )
 
+// How a detokenizer finds the text that a row adds.
+const (
+	MethodOffset = "offset" // a window of ids, for any vocabulary; the default
+	MethodBytes  = "bytes"  // a buffer of bytes, for a vocabulary of bytes
+)
+
 // The label of a worker's profile samples that are not the measured plane's.
 const (
 	ProfilePlane   = "plane"
@@ -50,6 +56,10 @@ type Configure struct {
 	// Of a router only.
 	Router  string   `json:"router,omitempty"`  // its rule, RouterRID or RouterIPC
 	Targets []string `json:"targets,omitempty"` // the detokenizers' inputs, in index order
+
+	// Of a detokenizer only, and left out for MethodOffset, so that a worker of
+	// before there was a choice can be asked for what it has.
+	Method string `json:"method,omitempty"`
 }
 
 // Ready is a worker's answer; its input endpoint is bound by then.

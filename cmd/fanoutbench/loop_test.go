@@ -84,6 +84,7 @@ func TestRouterLoopRefuses(t *testing.T) {
 		want string
 	}{
 		"no rule": {[]string{"--set", "router=none"}, `option router is "none" in the router's loop`},
+		"method":  {[]string{"--set", "method=bytes"}, `option method is "bytes" in the router's loop, which has no detokenizer`},
 		"texts":   {[]string{"--candidate", fakeArm(t, "texts")}, "receipt: consumers get BatchStrOutput, want BatchTokenIDOutput, which detokenizers get"},
 	} {
 		t.Run(name, func(t *testing.T) {

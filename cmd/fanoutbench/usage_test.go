@@ -40,6 +40,7 @@ var usageErrors = []struct {
 	{"--candidate builtin:splice@burst=4", `no option "burst", a builtin arm has zmq`},
 	{"--set foo=bar", `no option "foo", a builtin arm has zmq`},
 	{"--set zmq=nosuch", `option zmq is "nosuch", want one of zmtp`},
+	{"--set method=luck", `option method is "luck", want one of offset, bytes`},
 	{"--set zmq=zmtp --candidate-set zmq=zmtp", "option zmq is given twice"},
 	{"--set zmq", `option "zmq", want NAME=VALUE`},
 	{"--detokenizers 0", `option detokenizers is "0", want 1 to 64`},

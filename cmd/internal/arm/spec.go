@@ -139,8 +139,13 @@ func (r *Resolver) Resolve(ctx context.Context, spec string, set map[string]stri
 // OptionZMQ is the option of a builtin arm for the ZeroMQ engine.
 const OptionZMQ = "zmq"
 
+// OptionMethod is the option of a builtin arm for the detokenizer's method.
+const OptionMethod = "method"
+
+var methods = []string{protocol.MethodOffset, protocol.MethodBytes}
+
 // controllerOptions are all that this program's controller has.
-var controllerOptions = []string{OptionZMQ, protocol.OptionDetokenizers, protocol.OptionRouter}
+var controllerOptions = []string{OptionZMQ, protocol.OptionDetokenizers, protocol.OptionRouter, OptionMethod}
 
 // checkOptions refuses what this program's controller would refuse, before
 // anything runs. The options of exec arms are known to their controllers only.
@@ -150,6 +155,9 @@ func checkOptions(a Arm, l protocol.Listing) error {
 	}
 	if v, ok := a.Options[OptionZMQ]; ok && !slices.Contains(l.ZMQ, v) {
 		return &SpecError{a.Spec, fmt.Sprintf("option %s is %q, want one of %s", OptionZMQ, v, strings.Join(l.ZMQ, ", "))}
+	}
+	if v, ok := a.Options[OptionMethod]; ok && !slices.Contains(methods, v) {
+		return &SpecError{a.Spec, fmt.Sprintf("option %s is %q, want one of %s", OptionMethod, v, strings.Join(methods, ", "))}
 	}
 	return nil
 }

@@ -123,7 +123,7 @@ func FuzzResolve(f *testing.F) {
 			t.Errorf("%q: %v is no *SpecError", spec, err)
 		case err == nil && (len(a.Command) == 0 || a.Options[k] != v):
 			t.Errorf("%q: %+v", spec, a)
-		case err == nil && a.Kind == KindBuiltin && (k != OptionZMQ || !slices.Contains(r.Listing.ZMQ, v)):
+		case err == nil && a.Kind == KindBuiltin && (k != OptionZMQ || !slices.Contains(r.Listing.ZMQ, v)) && (k != OptionMethod || !slices.Contains(methods, v)):
 			t.Errorf("%q takes option %q=%q", spec, k, v)
 		}
 	})

@@ -30,6 +30,7 @@ const (
 	optionZMQ          = "zmq"
 	optionDetokenizers = protocol.OptionDetokenizers
 	optionRouter       = protocol.OptionRouter
+	optionMethod       = "method" // of the worker's detokenizer, which alone knows which there are
 )
 
 type controller struct {
@@ -196,7 +197,7 @@ func (c *controller) check() error {
 // setOptions checks the options of hello and writes the defaults of others out.
 func (c *controller) setOptions() (err error) {
 	h := c.hello
-	c.options = map[string]string{optionZMQ: transport.Engines()[0], optionDetokenizers: "", optionRouter: ""}
+	c.options = map[string]string{optionZMQ: transport.Engines()[0], optionDetokenizers: "", optionRouter: "", optionMethod: protocol.MethodOffset}
 	for _, name := range slices.Sorted(maps.Keys(h.Options)) {
 		if _, ok := c.options[name]; !ok {
 			return fmt.Errorf("controller: option %q is not one of a builtin arm's: %s", name, strings.Join(slices.Sorted(maps.Keys(c.options)), ", "))

@@ -66,17 +66,27 @@ func (c *controller) posts() (names []string, configures []protocol.Configure) {
 	}
 	if c.routing.Detokenizers == 1 {
 		add("worker", inputName, c.conf.Strategy)
+		configures[0].Method = c.method()
 		return names, configures
 	}
 	var targets []string
 	for i := range c.routing.Detokenizers {
 		add(fmt.Sprintf("detokenizer %d", i), fmt.Sprintf("d%d", i), c.conf.Strategy)
+		configures[i].Method = c.method()
 		targets = append(targets, configures[i].Endpoint)
 	}
 	add("router", inputName, routerStrategy)
 	router := &configures[len(configures)-1]
 	router.Router, router.Targets = c.routing.Router, targets
 	return names, configures
+}
+
+// method is what configure says of the detokenizer's method.
+func (c *controller) method() string {
+	if m := c.options[optionMethod]; m != protocol.MethodOffset {
+		return m
+	}
+	return ""
 }
 
 // split takes the router, if there is one, from the detokenizers.

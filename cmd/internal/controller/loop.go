@@ -45,6 +45,10 @@ func (c *controller) setLoop() error {
 	if n := c.routing.Detokenizers; n > 1 {
 		return fmt.Errorf("controller: option %s is %d in the router's loop, whose detokenizers are the consumers", optionDetokenizers, n)
 	}
+	if m, ok := c.hello.Options[optionMethod]; ok {
+		return fmt.Errorf("controller: option %s is %q in the router's loop, which has no detokenizer", optionMethod, m)
+	}
+	delete(c.options, optionMethod)
 	c.options[optionRouter] = protocol.RouterRID
 	if rule, ok := c.hello.Options[optionRouter]; ok {
 		if rule == protocol.RouterNone {

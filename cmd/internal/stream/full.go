@@ -25,7 +25,8 @@ func FullRows(consumers int) int { return FullSteps * fullRows(consumers) }
 // Full returns the stream that every arm must pass before it is measured. In
 // each row of it every parallel field that BatchStrOutput carries on has a value
 // that no other row and no other field has, but for Tensors; finished_reasons
-// has one in the last batch. The vocabulary and the fence are the seed stream's.
+// has one in the last batch. The vocabulary and the fence are the seed stream's; see
+// Source.Full for the vocabulary's kind.
 func Full(seed uint64, consumers int) (protocol.Work, error) {
 	p := Place{Cell: protocol.Cell{Count: fullRows(max(0, consumers)), Metadata: Rich}}
 	if err := p.check(consumers, FullSteps); err != nil {

@@ -2,6 +2,7 @@ package stream
 
 import (
 	"encoding/json"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -73,6 +74,38 @@ func TestFullApart(t *testing.T) {
 		}
 		if len(seen) == 0 {
 			t.Errorf("no %s to compare", name)
+		}
+	}
+}
+
+// The full stream has a vocabulary of the kind of the run's own, and is the same
+// in all else.
+func TestFullKind(t *testing.T) {
+	want, err := Full(3, 4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, k := range []struct {
+		kind string
+		rec  *Recording
+		want string
+	}{
+		{results.StreamSeed, nil, protocol.VocabularyWords},
+		{results.StreamMixed, nil, protocol.VocabularyBytes},
+		{"recorded:x", &Recording{Vocabulary: protocol.Vocabulary{Kind: protocol.VocabularyBytes}}, protocol.VocabularyBytes},
+		{"recorded:x", &Recording{Vocabulary: protocol.Vocabulary{Kind: protocol.VocabularyWords}}, protocol.VocabularyWords},
+	} {
+		source, err := NewSource(k.kind, 3, 4, k.rec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := source.Full()
+		if err != nil {
+			t.Fatal(err)
+		}
+		want.Vocabulary.Kind = k.want
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: a full stream with a vocabulary of kind %q, want %q and nothing else changed", k.kind, got.Vocabulary.Kind, k.want)
 		}
 	}
 }

@@ -61,5 +61,20 @@ func (s Source) Rows(c protocol.Cell) int {
 	return c.Count * Steps
 }
 
-// Full is the stream that every arm must pass first.
-func (s Source) Full() (protocol.Work, error) { return Full(s.seed, s.consumers) }
+// Full is the stream that every arm must pass first. Its vocabulary is of the
+// kind of the run's own, since a detokenizer may have no use for another.
+func (s Source) Full() (protocol.Work, error) {
+	w, err := Full(s.seed, s.consumers)
+	w.Vocabulary.Kind = s.vocabularyKind()
+	return w, err
+}
+
+func (s Source) vocabularyKind() string {
+	switch {
+	case s.recording != nil:
+		return s.recording.Vocabulary.Kind
+	case s.kind == results.StreamMixed:
+		return protocol.VocabularyBytes
+	}
+	return protocol.VocabularyWords
+}

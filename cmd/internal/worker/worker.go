@@ -9,10 +9,9 @@ import (
 	"time"
 
 	"github.com/fanoutbench/fanoutbench/protocol"
-	"github.com/fanoutbench/fanoutbench/runtime/detokenizer"
 	"github.com/fanoutbench/fanoutbench/runtime/fanout"
-	"github.com/fanoutbench/fanoutbench/runtime/tokenizer"
 	"github.com/fanoutbench/fanoutbench/runtime/transport"
+	"github.com/fanoutbench/fanoutbench/runtime/wire"
 )
 
 // Hooks change a worker for tests of the harness. The zero value changes
@@ -20,6 +19,8 @@ import (
 type Hooks struct {
 	// Sender stands between the strategy and the PUSH to one HTTP worker.
 	Sender func(ipc string, s fanout.Sender) fanout.Sender
+	// Open opens an opaque column, see fanout.Config.
+	Open func(*wire.Opaque) (wire.Value, error)
 }
 
 // maxErrors bounds what a report lists of the failures since prepare.
@@ -87,6 +88,9 @@ func (w *worker) configure() (transport.Pull, error) {
 		return nil, err
 	}
 	if w.routing, err = w.route(); err != nil {
+		return nil, err
+	}
+	if err := w.checkMethod(); err != nil {
 		return nil, err
 	}
 	pull, err := transport.Bind(w.conf.ZMQ, w.conf.Endpoint, transport.Options{})
@@ -225,31 +229,18 @@ func (w *worker) build(f protocol.File) (err error) {
 	if err := protocol.ReadFile(f, &v); err != nil {
 		return err
 	}
-	d, err := decoder(v)
+	detok, err := w.detokenizer(v)
 	if err != nil {
 		return err
 	}
 	w.strategy, err = fanout.New(w.conf.Strategy, fanout.Config{
-		Detokenizer: detokenizer.New(d, detokenizer.Options{}),
+		Detokenizer: detok,
 		Dial:        w.dial,
 		Counters:    &w.counters,
+		Open:        w.hooks.Open,
 	})
 	w.vocab = f.SHA256
 	return err
-}
-
-func decoder(v protocol.Vocabulary) (detokenizer.Decoder, error) {
-	tokens := make([]tokenizer.Token, len(v.Tokens))
-	for i, t := range v.Tokens {
-		tokens[i] = tokenizer.Token{ID: t.ID, Bytes: t.Bytes, Special: t.Special}
-	}
-	switch v.Kind {
-	case protocol.VocabularyWords:
-		return tokenizer.NewWordLevel(tokens)
-	case protocol.VocabularyBytes:
-		return tokenizer.NewBytes(tokens)
-	}
-	return nil, fmt.Errorf("worker: vocabulary kind %q, want %q or %q", v.Kind, protocol.VocabularyWords, protocol.VocabularyBytes)
 }
 
 // dial opens the PUSH to an HTTP worker on its first row, as SGLang does, and

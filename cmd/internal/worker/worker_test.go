@@ -85,8 +85,12 @@ func (p *pipe) prepare(kind string) protocol.Prepare {
 func TestConfigureErrors(t *testing.T) {
 	for wrong, change := range map[string]func(*protocol.Configure){
 		"the controller speaks wire version 99, this worker 2": func(c *protocol.Configure) { c.WireVersion = 99 },
-		`no strategy "best"`:     func(c *protocol.Configure) { c.Strategy = "best" },
-		`no engine "nanomsg"`:    func(c *protocol.Configure) { c.ZMQ = "nanomsg" },
+		`no strategy "best"`:  func(c *protocol.Configure) { c.Strategy = "best" },
+		`no engine "nanomsg"`: func(c *protocol.Configure) { c.ZMQ = "nanomsg" },
+		`method "luck"`:       func(c *protocol.Configure) { c.Method = "luck" },
+		`method "bytes" for a router`: func(c *protocol.Configure) {
+			c.Router, c.Targets, c.Method = protocol.RouterRID, []string{c.Endpoint + "x"}, protocol.MethodBytes
+		},
 		"nosuch":                 func(c *protocol.Configure) { c.Endpoint = "ipc:///nosuch/folder/w" },
 		`line of type "prepare"`: func(c *protocol.Configure) { c.Type = protocol.TypePrepare },
 	} {

@@ -34,6 +34,7 @@ const (
 	After    = "after"    // sends one when its input has ended
 	Hang     = "hang"     // never comes back from sending it, and says so in its log
 	Die      = "die"      // is killed in sending it
+	Remember = "remember" // nothing to it: keeps what it decodes for later, see Memory
 )
 
 // HangLine is what a worker that hangs has said in its log by then.
@@ -71,7 +72,13 @@ func Parse(s string) (Fault, error) {
 // Run is worker.Run with the fault.
 func Run(ctx context.Context, in io.Reader, out io.Writer, f Fault) error {
 	s := &saboteur{fault: f}
-	return worker.Run(ctx, &lastWord{in, s}, out, worker.Hooks{Sender: s.sender})
+	hooks := worker.Hooks{Sender: s.sender}
+	if f.Kind == Remember {
+		m := NewMemory((*wire.Opaque).Open)
+		hooks.Open = m.Open
+		defer func() { fmt.Fprintln(os.Stderr, m) }()
+	}
+	return worker.Run(ctx, &lastWord{in, s}, out, hooks)
 }
 
 // lastWord is a worker's input. At its end the worker has nothing to do, and
