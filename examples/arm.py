@@ -48,8 +48,8 @@ def decode(frame):
 
 class Arm:
     def __init__(self, hello):
-        known = (hello["version"], hello["transport"], hello["options"]) == (1, "msgpack", {}) and ":" not in hello["pace"]
-        assert known, "this arm speaks version 1 over msgpack, has no options, and sends at no rate"
+        known = (hello["version"], hello["transport"], hello["options"]) == (1, "msgpack", {}) and ":" not in hello["pace"] and "consumers" not in hello
+        assert known, "this arm speaks version 1 over msgpack, has no options, serves consumers itself, and sends at no rate"
         self.hello, parent, endpoint = hello, os.getpid(), f"ipc://{hello['dir']}/socket-w"
         self.pid = os.fork() or (os.dup2(2, 1), worker(endpoint, parent), os._exit(0))  # before any socket exists
         self.context, self.poller = zmq.Context(), zmq.Poller()

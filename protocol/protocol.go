@@ -34,6 +34,12 @@ const (
 	PaceNone       = "none"
 )
 
+// Where consumers run: on one thread of the controller, or each in a process.
+const (
+	ConsumersThread  = "thread"
+	ConsumersProcess = "process"
+)
+
 // Loops that can be measured.
 const (
 	LoopFanout = "fanout" // from detokenizer to HTTP workers
@@ -48,6 +54,7 @@ type Hello struct {
 	Options     map[string]string `json:"options"` // --set of this arm; an unknown key is an error
 	HTTPWorkers int               `json:"http_workers"`
 	Consumer    string            `json:"consumer"`
+	Consumers   string            `json:"consumers,omitempty"` // left out: ConsumersThread
 	Pace        string            `json:"pace"`
 	Loop        string            `json:"loop,omitempty"` // left out: LoopFanout
 	Dir         string            `json:"dir"`            // private folder for sockets and bulk files
@@ -92,6 +99,7 @@ type Receipt struct {
 	Endpoints      []string          `json:"endpoints"`     // the consumers, in index order
 	Router         string            `json:"router"`        // how a detokenizer is chosen; "none" with one
 	Detokenizers   int               `json:"detokenizers,omitempty"`
+	Consumers      string            `json:"consumers,omitempty"` // as hello has it
 	Messages       []Message         `json:"messages"`
 }
 

@@ -114,6 +114,9 @@ func (p Plan) checkNames() error {
 			return unwanted(f.name, f.value, "one of %q", f.wanted)
 		}
 	}
+	if p.Consumers != "" && p.Consumers != protocol.ConsumersProcess {
+		return unwanted("consumers", p.Consumers, "%q, or none for the controller's thread", protocol.ConsumersProcess)
+	}
 	if p.Loop != "" && p.Loop != protocol.LoopRouter {
 		return unwanted("loop", p.Loop, "%q, or none for the fanout's", protocol.LoopRouter)
 	}

@@ -63,9 +63,10 @@ type Plan struct {
 	StreamSHA256   string   `json:"stream_sha256,omitempty"` // of the files of a recorded stream
 	HTTPWorkers    int      `json:"http_workers"`
 	Consumer       string   `json:"consumer"`
-	Pace           string   `json:"pace"`           // arrived, none or rate:R
-	Loop           string   `json:"loop,omitempty"` // "router", or left out for the fanout's
-	Process        string   `json:"process"`        // fresh processes each "round", or one set for the "run"
+	Consumers      string   `json:"consumers,omitempty"` // "process", or left out for the controller's thread
+	Pace           string   `json:"pace"`                // arrived, none or rate:R
+	Loop           string   `json:"loop,omitempty"`      // "router", or left out for the fanout's
+	Process        string   `json:"process"`             // fresh processes each "round", or one set for the "run"
 	TimeoutMS      int      `json:"timeout_ms"`
 	StartTimeoutMS int      `json:"start_timeout_ms"`
 	First          []string `json:"first"` // the arm that goes first, by round, starting with round -1

@@ -72,6 +72,7 @@ type report struct {
 	Repetitions  int          `json:"repetitions"`
 	Process      string       `json:"process"`
 	Consumer     string       `json:"consumer"`
+	Consumers    string       `json:"consumers,omitempty"`
 	Pace         string       `json:"pace"`
 	Loop         string       `json:"loop,omitempty"`
 	HTTPWorkers  int          `json:"http_workers"`
@@ -111,7 +112,7 @@ func reportOf(f *Folder) report {
 		ToolVersion: r.ToolVersion, Status: r.Verdict.Status, Decision: r.Verdict.Decision,
 		RowsVerified: r.Verdict.Status == StatusVerified, Failure: r.Verdict.Failure, Warnings: r.Verdict.Warnings,
 		Transport: r.Transport, Rounds: r.Rounds, Repetitions: r.Repetitions,
-		Process: p.Process, Consumer: p.Consumer, Pace: p.Pace, Loop: p.Loop, HTTPWorkers: p.HTTPWorkers, Stream: p.Stream, Seed: p.Seed,
+		Process: p.Process, Consumer: p.Consumer, Consumers: p.Consumers, Pace: p.Pace, Loop: p.Loop, HTTPWorkers: p.HTTPWorkers, Stream: p.Stream, Seed: p.Seed,
 		VerifiedRows: r.VerifiedRows, FenceRows: r.FenceRows, WarmupRows: r.WarmupRows, FullRows: r.FullRows,
 		CPU: r.Environment.CPU, CPUs: r.Environment.CPUs,
 		PlanSHA256: r.PlanSHA256, RawSHA256: r.RawSHA256, Rows: []SummaryRow{},

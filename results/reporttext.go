@@ -124,6 +124,9 @@ func (r report) header() [][2]string {
 	if r.Loop != "" {
 		lines = append(lines, [2]string{"loop", r.Loop + ": the consumers are the detokenizers' inputs"})
 	}
+	if r.Consumers != "" {
+		lines = append(lines, [2]string{"consumers", "each in a process of its own, from which the controller hears that rows have come"})
+	}
 	lines = append(lines,
 		[2]string{"transport", r.Transport},
 		[2]string{"rounds", fmt.Sprintf("%d after round -1, %d repetitions each, %s", r.Rounds, r.Repetitions, process)},

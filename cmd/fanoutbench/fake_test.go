@@ -78,6 +78,7 @@ var edits = map[string]func(l line, dir string) error{
 		return nil
 	},
 	"two detokenizers": on(protocol.TypeReceipt, func(l line) { l["detokenizers"], l["router"] = 2, protocol.RouterRID }),
+	"threads": on(protocol.TypeReceipt, func(l line) { delete(l, "consumers") }),
 	"texts": on(protocol.TypeReceipt, func(l line) {
 		l["messages"].([]any)[0].(line)["name"] = "BatchStrOutput"
 	}),
@@ -189,7 +190,7 @@ func edited(edit func(line, string) error) error {
 	done := make(chan error, 1)
 	go func() {
 		err := controller.Run(context.Background(), in, said, controller.Config{
-			Worker: []string{self, arm.WorkerCommand}, Strategy: "per-row", Log: os.Stderr,
+			Worker: []string{self, arm.WorkerCommand}, Consumer: []string{self, arm.ConsumerCommand}, Strategy: "per-row", Log: os.Stderr,
 		})
 		done <- err
 		said.CloseWithError(io.EOF)

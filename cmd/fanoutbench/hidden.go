@@ -21,14 +21,15 @@ func newController() *cobra.Command {
 		Use: arm.ControllerCommand, Hidden: true, Args: exactly(0, "none"),
 		Short: "answer the arm protocol for a built-in strategy",
 		RunE: func(c *cobra.Command, _ []string) error {
+			self, err := os.Executable()
+			if err != nil {
+				return err
+			}
 			if path == "" {
-				var err error
-				if path, err = os.Executable(); err != nil {
-					return err
-				}
+				path = self
 			}
 			return controller.Run(c.Context(), c.InOrStdin(), c.OutOrStdout(), controller.Config{
-				Worker: []string{path, arm.WorkerCommand}, Strategy: strategy, Log: c.ErrOrStderr(),
+				Worker: []string{path, arm.WorkerCommand}, Consumer: []string{self, arm.ConsumerCommand}, Strategy: strategy, Log: c.ErrOrStderr(),
 			})
 		},
 	}
@@ -55,4 +56,14 @@ func newWorker() *cobra.Command {
 	}
 	c.Flags().BoolVar(&list, "list", false, "print the strategies as JSON and exit")
 	return c
+}
+
+func newConsumer() *cobra.Command {
+	return &cobra.Command{
+		Use: arm.ConsumerCommand, Hidden: true, Args: exactly(0, "none"),
+		Short: "serve one consumer under a controller",
+		RunE: func(c *cobra.Command, _ []string) error {
+			return controller.RunConsumer(c.Context(), c.InOrStdin(), c.OutOrStdout())
+		},
+	}
 }

@@ -96,7 +96,7 @@ func newRoot() *cobra.Command {
 	root.SilenceUsage = true
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	root.AddCommand(newRun("run"), newList(), newCheckArm(), newReport(), newExplain(), newVerify(), newDoctor(), newController(), newWorker())
+	root.AddCommand(newRun("run"), newList(), newCheckArm(), newReport(), newExplain(), newVerify(), newDoctor(), newController(), newWorker(), newConsumer())
 	return root
 }
 

@@ -32,7 +32,7 @@ type runFlags struct {
 	metadata                           []string
 	rounds, repetitions, workers       int
 	detokenizers                       int
-	loop                               string
+	loop, consumers                    string
 	seed                               uint64
 	timeout, startTimeout              time.Duration
 	stream, output                     string
@@ -87,6 +87,7 @@ func newRun(name string) *cobra.Command {
 	fl.StringVar(&f.loop, "loop", protocol.LoopFanout, "what is measured: fanout, from detokenizer to HTTP workers, or router, to detokenizers (as many as --http-workers)")
 	fl.IntVar(&f.detokenizers, "detokenizers", 1, "detokenizers of both arms, behind a router if several: short for --set detokenizers=N")
 	fl.StringVar(&f.consumer, "consumer", protocol.ConsumerDecode, "decode every message on receipt, or raw: count its rows only")
+	fl.StringVar(&f.consumers, "consumers", protocol.ConsumersThread, "where the consumers run: on one thread of the controller, or each in a process of its own (Linux), which adds a hop to --pace arrived")
 	fl.StringVar(&f.pace, "pace", protocol.PaceArrived, "send a batch when all rows of the one before have arrived; none: at once; a number: so many a second")
 	fl.StringVar(&f.process, "process", driver.ProcessRound, "fresh processes each round, or one set for the whole run")
 	fl.IntVar(&f.layouts, "layouts", 0, "link each worker this often, its functions in another order each time, and draw one of them a round; 0: off")
@@ -226,8 +227,12 @@ func (f *runFlags) plan(arms map[string]arm.Arm) (results.Plan, stream.Source, e
 	if loop == protocol.LoopFanout {
 		loop = "" // as it is written
 	}
+	consumers := f.consumers
+	if consumers == protocol.ConsumersThread {
+		consumers = "" // as it is written
+	}
 	p := results.Plan{
-		Loop:        loop,
+		Loop: loop, Consumers: consumers,
 		ToolVersion: toolVersion(), Reference: asked(results.Reference), Candidate: asked(results.Candidate),
 		Transport: f.transport, Counts: f.counts, Metadata: f.metadata, Rounds: f.rounds, Repetitions: f.repetitions,
 		Seed: f.seed, Stream: f.stream, HTTPWorkers: f.workers, Consumer: f.consumer, Pace: pace(f.pace), Process: f.process,

@@ -81,6 +81,8 @@ func (s *Session) handshake(ctx context.Context) error {
 		return s.fault(fmt.Errorf("receipt: transports %q do not have %q", r.Transports, h.Transport))
 	case r.Transport != h.Transport:
 		return s.fault(fmt.Errorf("receipt: transport %q is in force, want %q", r.Transport, h.Transport))
+	case r.Consumers != h.Consumers:
+		return s.fault(fmt.Errorf("receipt: consumers %q, want %q as hello says (none is the controller's thread)", r.Consumers, h.Consumers))
 	case len(r.Endpoints) != h.HTTPWorkers:
 		return s.fault(fmt.Errorf("receipt: %d endpoints, want one for each of %d HTTP workers", len(r.Endpoints), h.HTTPWorkers))
 	case len(r.Messages) != 1:

@@ -31,6 +31,7 @@ var kinds = []string{KindBuiltin, KindExec, KindDir, KindGit, KindSGLang}
 const (
 	ControllerCommand = "__controller"
 	WorkerCommand     = "__worker"
+	ConsumerCommand   = "__consumer"
 )
 
 // Arm is a spec that names exactly one thing.

@@ -21,8 +21,10 @@ type received struct {
 	opened map[string]wire.Value
 }
 
-// inbox is all consumers of an arm, served by one thread.
+// inbox is all consumers of an arm, served by one thread; or, in a process of
+// its own, one of them.
 type inbox struct {
+	number    int // of the first consumer
 	endpoints []string
 	pulls     []transport.Pull
 	poller    transport.Poller
@@ -102,8 +104,7 @@ func (b *inbox) surplus(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return fmt.Errorf("controller: %d rows came after the last trial's quiet period, the first to consumer %d with rid %s",
-		b.rows, d.Rows[0].Endpoint, d.Rows[0].Fields[fieldRID])
+	return tooLate(d)
 }
 
 func (b *inbox) drain(ready []int) error {
@@ -114,10 +115,10 @@ func (b *inbox) drain(ready []int) error {
 				break
 			}
 			if err != nil {
-				return fmt.Errorf("consumer %d: %w", i, err)
+				return fmt.Errorf("consumer %d: %w", b.number+i, err)
 			}
 			if err := b.take(i, frame); err != nil {
-				return fmt.Errorf("consumer %d, message %d: %w", i, len(b.messages[i]), err)
+				return fmt.Errorf("consumer %d, message %d: %w", b.number+i, len(b.messages[i]), err)
 			}
 		}
 	}
@@ -225,7 +226,9 @@ func (r *run) measure(ctx context.Context, stream, fence []*outgoing) (protocol.
 	limited, cancel := context.WithTimeoutCause(ctx, wait, errStalled)
 	defer cancel()
 	b := r.c.inbox
-	b.reset(r.rows() + r.fence)
+	if err := b.begin(ctx, r.rows()+r.fence); err != nil {
+		return protocol.Metrics{}, err
+	}
 	pids := r.c.crew.pids()
 	cpuBefore, cpuErr := cpuclock.Sum(pids)
 	start := time.Now()
@@ -239,7 +242,7 @@ func (r *run) measure(ctx context.Context, stream, fence []*outgoing) (protocol.
 		metrics.WorkerCPUMS = &ms
 	}
 	if errors.Is(err, errStalled) {
-		r.stalled = fmt.Sprintf("%d rows came within %v, want %d", b.rows, wait, r.rows()+r.fence)
+		r.stalled = fmt.Sprintf("%d rows came within %v, want %d", b.count(), wait, r.rows()+r.fence)
 		err = nil
 	}
 	if err != nil {
@@ -263,7 +266,7 @@ func (r *run) rows() int {
 
 // send sends batches at the given pace and receives all their rows.
 func (r *run) send(ctx context.Context, batches []*outgoing, pace string, start time.Time) error {
-	want := r.c.inbox.rows
+	want := r.c.inbox.count()
 	if pace == protocol.PaceArrived {
 		for _, o := range batches {
 			if err := r.c.sendBatch(o); err != nil {
@@ -361,9 +364,9 @@ func (c *controller) sendBatch(o *outgoing) error {
 
 // times makes the metrics of what has come since the clock started.
 func (r *run) times(start time.Time) protocol.Metrics {
-	b := r.c.inbox
-	first, firstAll := span(b.firsts, r.first)
-	firstEnd, lastEnd := span(b.lasts, r.all)
+	firsts, lasts := r.c.inbox.times()
+	first, firstAll := span(firsts, r.first)
+	firstEnd, lastEnd := span(lasts, r.all)
 	m := protocol.Metrics{
 		CompleteMS: milliseconds(lastEnd.Sub(start)),
 		FirstMS:    sinceStart(start, first),

@@ -21,6 +21,7 @@ import (
 // Config says which worker to run.
 type Config struct {
 	Worker   []string // command line of the worker
+	Consumer []string // of a consumer in a process of its own
 	Strategy string
 	Log      io.Writer // the worker's standard error
 }
@@ -38,7 +39,7 @@ type controller struct {
 	conn    *protocol.Conn
 	hello   protocol.Hello
 	options map[string]string
-	inbox   *inbox
+	inbox   consumers
 	routing protocol.Routing
 	loop    loop
 	ends    []string // the consumers' endpoints
@@ -152,7 +153,7 @@ func (c *controller) open(ctx context.Context, line protocol.Line) (protocol.Rec
 		return r, err
 	}
 	var err error
-	if c.inbox, err = newInbox(c.options[optionZMQ], c.ends, c.hello.Consumer, c.loop.read); err != nil {
+	if c.inbox, err = c.openConsumers(ctx); err != nil {
 		return r, err
 	}
 	wait := time.Duration(c.hello.WaitMS) * time.Millisecond
@@ -187,6 +188,9 @@ func (c *controller) check() error {
 	}
 	if _, err := protocol.ParsePace(h.Pace); err != nil {
 		return fmt.Errorf("controller: %w", err)
+	}
+	if err := c.checkConsumers(); err != nil {
+		return err
 	}
 	if err := c.setOptions(); err != nil {
 		return err
@@ -238,6 +242,7 @@ func (c *controller) receipt() (protocol.Receipt, error) {
 		Endpoints:      c.ends,
 		Router:         c.options[optionRouter],
 		Detokenizers:   c.routing.Detokenizers,
+		Consumers:      c.hello.Consumers,
 		Messages:       messageLayouts(c.loop.class),
 	}, nil
 }
@@ -295,7 +300,7 @@ func (c *controller) play(ctx context.Context, t protocol.Trial, w protocol.Work
 	if err != nil {
 		return protocol.Result{}, err
 	}
-	delivery, err := c.inbox.delivery()
+	delivery, err := c.inbox.collect(ctx)
 	if err != nil {
 		return protocol.Result{}, err
 	}

@@ -90,10 +90,10 @@ func (c *controller) message(b protocol.Batch, offset float64) (*outgoing, error
 		return nil, fmt.Errorf("%d rids for %d rows", o.msg.Rows(), len(b.Consumers))
 	}
 	for row, i := range b.Consumers {
-		if i < 0 || i >= len(c.inbox.endpoints) {
-			return nil, fmt.Errorf("row %d goes to consumer %d, want 0 to %d", row, i, len(c.inbox.endpoints)-1)
+		if i < 0 || i >= len(c.ends) {
+			return nil, fmt.Errorf("row %d goes to consumer %d, want 0 to %d", row, i, len(c.ends)-1)
 		}
-		o.msg.HTTPWorkerIPCs = append(o.msg.HTTPWorkerIPCs, wire.Some(c.inbox.endpoints[i]))
+		o.msg.HTTPWorkerIPCs = append(o.msg.HTTPWorkerIPCs, wire.Some(c.ends[i]))
 	}
 	return o, nil
 }
@@ -166,15 +166,15 @@ func (b *inbox) delivery() (protocol.Delivery, error) {
 			if r.msg == nil {
 				var err error
 				if r, err = b.open(r.raw); err != nil {
-					return d, fmt.Errorf("consumer %d, message %d: %w", endpoint, n, err)
+					return d, fmt.Errorf("consumer %d, message %d: %w", b.number+endpoint, n, err)
 				}
 			}
 			for i := range r.msg.Rows() {
 				f, err := rowFields(r, i)
 				if err != nil {
-					return d, fmt.Errorf("consumer %d, message %d, row %d: %w", endpoint, n, i, err)
+					return d, fmt.Errorf("consumer %d, message %d, row %d: %w", b.number+endpoint, n, i, err)
 				}
-				d.Rows = append(d.Rows, protocol.Row{Endpoint: endpoint, Position: position, Fields: f})
+				d.Rows = append(d.Rows, protocol.Row{Endpoint: b.number + endpoint, Position: position, Fields: f})
 				position++
 			}
 		}

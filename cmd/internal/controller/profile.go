@@ -57,7 +57,9 @@ func (c *controller) once(ctx context.Context, run *run, stream []*outgoing) err
 	wait := time.Duration(c.hello.WaitMS) * time.Millisecond
 	limited, cancel := context.WithTimeoutCause(ctx, wait, errStalled)
 	defer cancel()
-	c.inbox.reset(run.rows())
+	if err := c.inbox.begin(ctx, run.rows()); err != nil {
+		return err
+	}
 	pace := c.hello.Pace
 	if pace != protocol.PaceNone {
 		pace = protocol.PaceArrived // at a rate most of the time would go by unused

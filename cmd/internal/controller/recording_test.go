@@ -52,7 +52,7 @@ func prefixed(frames ...[]byte) []byte {
 // replayed encodes a batch as a trial would, for the given consumers.
 func replayed(t testing.TB, b protocol.Batch, transport string, endpoints []string) []byte {
 	t.Helper()
-	c := &controller{inbox: &inbox{endpoints: endpoints}}
+	c := &controller{ends: endpoints}
 	c.hello.Transport = transport
 	o, err := c.message(b, 0)
 	if err != nil {

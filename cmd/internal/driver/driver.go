@@ -193,7 +193,7 @@ func (d *driver) start(ctx context.Context, round int, order []string) error {
 			Hello: protocol.Hello{
 				Version:   protocol.Version,
 				Transport: d.plan.Transport, HTTPWorkers: d.plan.HTTPWorkers,
-				Consumer: d.plan.Consumer, Pace: d.plan.Pace, Loop: d.plan.Loop, Dir: dir,
+				Consumer: d.plan.Consumer, Consumers: d.plan.Consumers, Pace: d.plan.Pace, Loop: d.plan.Loop, Dir: dir,
 				WaitMS: max(1, d.plan.TimeoutMS*2/3),
 			},
 		})

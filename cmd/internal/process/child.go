@@ -123,6 +123,15 @@ func (c *Child) Ask(ctx context.Context, question any, wantType string, answer a
 	return err
 }
 
+// Tell sends one line, of whose answer Next tells: also of a process that does not
+// listen any more, how it ended.
+func (c *Child) Tell(message any) error {
+	if err := c.conn.Send(message); err != nil && !broken(err) {
+		return err
+	}
+	return nil
+}
+
 // Next waits for a line.
 func (c *Child) Next(ctx context.Context) (protocol.Line, error) {
 	select {
