@@ -82,3 +82,12 @@ func TestVerifiedRun(t *testing.T) {
 		t.Errorf("got %+v, want a verified run of %d rows whose candidate has its own clock", r, 33*2*3*2*2)
 	}
 }
+
+// TestRefuses: consumers in processes are refused by an arm that serves them itself.
+func TestRefuses(t *testing.T) {
+	tool, arm := build(t), spec(t)
+	cmd := exec.Command(tool, "--candidate", arm, "--consumers", "process", "--rounds", "1", "--output", filepath.Join(t.TempDir(), "run"))
+	if out, err := cmd.CombinedOutput(); err == nil || !bytes.Contains(out, []byte("serves consumers itself")) {
+		t.Errorf("run: %v\n%s", err, out)
+	}
+}

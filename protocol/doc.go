@@ -52,6 +52,9 @@
 //	              "router" of that section below
 //	http_workers  number of consumers, from 1
 //	consumer      "decode" or "raw"
+//	consumers     where consumers run: left out for a thread of the controller, or
+//	              "process" (section Consumers in processes). An arm that has no
+//	              such processes must answer with error
 //	pace          "arrived", "none" or "rate:R", R batches a second in its shortest
 //	              decimal form, such as "rate:100"
 //	loop          which loop the worker is: left out for the detokenizer's, "router"
@@ -66,7 +69,7 @@
 // # receipt
 //
 // It is sent when the worker is ready for batches. The driver refuses another
-// version, a transport not in force, a number of endpoints other than
+// version, a transport not in force, consumers other than hello's, a number of endpoints other than
 // http_workers, a number of messages other than 1, an empty list of pids, and
 // detokenizers or a router other than those of the options; a
 // later process of the same arm must say the same but for pids and endpoints.
@@ -87,6 +90,7 @@
 //	counters         names, each of which every result has
 //	endpoints        the consumers' addresses in index order
 //	router           how a detokenizer is chosen; "none" with one
+//	consumers        as in hello; left out if it is left out there
 //	detokenizers     how many there are; may be left out if it is one
 //	messages         one: {"name", "fields": [{"name", "default"}]}, the message that
 //	                 consumers get, with its fields in wire order; default is a
@@ -116,6 +120,26 @@
 // detokenizer and consumer that the rule can reach, so that every way is flushed.
 // Order of rows is wanted per rid, and per consumer only with one detokenizer.
 // One dead process ends the trial.
+//
+// # Consumers in processes
+//
+// With consumers "process" each consumer of a builtin, dir or git arm is a process
+// of its own, as each HTTP worker is. It binds its PULL, decodes on receipt (or
+// counts rows, with consumer "raw") and reads the clock itself: CLOCK_MONOTONIC,
+// which is one for all processes of a Linux machine; elsewhere the controller
+// answers with error. After each wake-up, when it has drained its socket, it tells
+// the controller over a pipe how many rows it has had, and when its first message
+// and its last were decoded. With pace "arrived" the controller sends the next
+// batch when it has heard of every row, so this pipe is a hop (a write in the
+// consumer, a line to read, one wake-up more) in complete_ms that a thread does not
+// have; compare such runs with each other only. first_ms, first_all_ms and
+// spread_ms are made of the consumers' own times. Messages stay in the consumer,
+// and are handed over as rows, with endpoint and position, when no clock runs: it
+// then leaves its socket alone until the next trial begins. worker_cpu_ms does not
+// include consumers, and pids does not name them. A consumer that dies ends the
+// trial, by its number. Collection of garbage is paused in them as in the
+// controller. What consumers and controller say to each other is no part of this
+// protocol: both are of one executable.
 //
 // # Router loop
 //

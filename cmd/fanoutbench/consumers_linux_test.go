@@ -166,12 +166,23 @@ func TestFaultyWorkerOfConsumers(t *testing.T) {
 	}
 }
 
+// A row that a worker sends when its input has ended is found before its consumer
+// ends.
+func TestLateRowOfConsumers(t *testing.T) {
+	t.Parallel()
+	f := faulty.Fault{Kind: faulty.After, RID: struckRow, Only: "/candidate-"}
+	p := measure(t, []string{envFault + "=" + f.String()}, "--consumers", "process", "--candidate", "builtin:per-row")
+	p.run(exitInvalid)
+	p.has("failure", p.failed(results.StatusInvalid).Message,
+		`1 rows came after the last trial's quiet period, the first to consumer 1 with rid "never-asked-for"`)
+}
+
 // Consumers replay a stream for a profile as well, without an end to their rows.
 func TestProfileOfConsumers(t *testing.T) {
 	t.Parallel()
 	p := measure(t, nil, "--consumers", "process", "--profile")
 	p.run(exitOK)
-	if len(filesBelow(t, filepath.Join(p.output, "profiles"))) == 0 {
+	if len(filesBelow(t, filepath.Join(p.output, results.ProfileFolder))) == 0 {
 		t.Error("no profiles")
 	}
 }

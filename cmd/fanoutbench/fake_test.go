@@ -78,7 +78,7 @@ var edits = map[string]func(l line, dir string) error{
 		return nil
 	},
 	"two detokenizers": on(protocol.TypeReceipt, func(l line) { l["detokenizers"], l["router"] = 2, protocol.RouterRID }),
-	"threads": on(protocol.TypeReceipt, func(l line) { delete(l, "consumers") }),
+	"threads":          on(protocol.TypeReceipt, func(l line) { delete(l, "consumers") }),
 	"texts": on(protocol.TypeReceipt, func(l line) {
 		l["messages"].([]any)[0].(line)["name"] = "BatchStrOutput"
 	}),

@@ -21,10 +21,19 @@
 // are decoded on receipt, opaque metadata included, and kept; rows are made of
 // them, and compared, when no clock runs.
 //
-// What ends a trial early: one of the worker's processes exits (its log's last
+// What ends a trial early: one of the processes of worker or consumers exits (its log's last
 // lines are in the error), a frame does not decode, a socket fails. Rows that do
 // not come within wait_ms end it too, but as a result marked stalled, so that the
 // driver can name the row that is missing.
+//
+// With consumers "process" each consumer is the same inbox in a process of its own
+// (consumerprocess.go), and what this process has in its place is an audience
+// (audience.go), which hears from them how many rows have come. Their times are
+// CLOCK_MONOTONIC's, tied to each process's own clock by reading both beside each
+// other (monotonic.go). A consumer is ended after the worker, and is asked for what
+// it has before. Dropped: a byte a wake-up in place of a line, since the times must
+// be told too and a line is what process.Child reads; shared memory, which a reader
+// would have to poll.
 //
 // A trial with a profile plays its stream over and over before it is played as
 // always, so that a profile at 100 samples a second of CPU time has some (profile.go).
