@@ -88,7 +88,12 @@ func (p *consumerProcess) run(ctx context.Context) error {
 	p.ask(lines, func() {})
 	serving := context.Context(nil) // of the trial that runs
 	for {
-		line, err := p.next(ctx, lines, serving)
+		if serving != nil {
+			if err := p.serve(serving); err != nil {
+				return err
+			}
+		}
+		line, err := next(ctx, lines)
 		if errors.Is(err, io.EOF) || errors.Is(err, context.Canceled) {
 			return nil
 		}
@@ -127,16 +132,6 @@ func (p *consumerProcess) ask(lines chan<- lineOrError, stop context.CancelFunc)
 		lines <- lineOrError{line, err}
 		stop()
 	}()
-}
-
-// next waits for a line, and serves the consumer meanwhile if a trial runs.
-func (p *consumerProcess) next(ctx context.Context, lines <-chan lineOrError, serving context.Context) (protocol.Line, error) {
-	if serving != nil {
-		if err := p.serve(serving); err != nil {
-			return protocol.Line{}, err
-		}
-	}
-	return next(ctx, lines)
 }
 
 func (p *consumerProcess) bind(line protocol.Line) error {
