@@ -152,7 +152,7 @@ func TestOwnClockInEveryFormat(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(lines) != 1+len(Metrics) || lines[1][11] != "true" || lines[1][8] != "false" {
+	if len(lines) != 1+len(Metrics) || lines[1][13] != "true" || lines[1][9] != "false" {
 		t.Errorf("csv is %q", lines)
 	}
 }

@@ -179,6 +179,7 @@ func TestLateRowOfConsumers(t *testing.T) {
 
 // Consumers replay a stream for a profile as well, without an end to their rows.
 func TestProfileOfConsumers(t *testing.T) {
+	onlyLong(t)
 	t.Parallel()
 	p := measure(t, nil, "--consumers", "process", "--profile")
 	p.run(exitOK)

@@ -15,7 +15,7 @@ func TestEngines(t *testing.T) {
 				"--candidate", "builtin:grouped", "--reference-set", "zmq="+engine, "--candidate-set", "zmq=zmtp")
 			p.run(exitOK)
 			p.verified("msgpack", "grouped")
-			p.has("stdout", p.stdout.String(), "strategy per-row, zmq "+engine, "strategy grouped, zmq zmtp")
+			p.has("stdout", p.stdout.String(), "strategy per-row, options detokenizers=1", "zmq="+engine+"\n", "zmq=zmtp\n")
 		})
 	}
 }

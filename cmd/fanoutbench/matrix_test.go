@@ -15,6 +15,15 @@ import (
 // envLong asks for the whole of tests that otherwise take a selection.
 const envLong = "FANOUTBENCH_LONG"
 
+// onlyLong leaves a test that takes ten seconds and more of CPU time to the long
+// suite.
+func onlyLong(t *testing.T) {
+	t.Helper()
+	if os.Getenv(envLong) == "" {
+		t.Skip("takes long: set " + envLong)
+	}
+}
+
 // matrixDetokenizers are the numbers of detokenizers in the matrix.
 var matrixDetokenizers = []int{1, 2, 3}
 

@@ -55,6 +55,7 @@ func TestProfileOfExec(t *testing.T) {
 // A row that is wrong in a profile's trial makes the run invalid as any other:
 // nothing of it is published.
 func TestProfileJudged(t *testing.T) {
+	onlyLong(t)
 	t.Parallel()
 	// Behind the plan's four places: a warm-up and a trial in two rounds.
 	f := faulty.Fault{Kind: faulty.Drop, RID: "rid-00000004-00001", Step: 1, Only: "/candidate-"}
