@@ -115,7 +115,7 @@ func twinCommand(body []byte) (ping []byte, err error) {
 	if len(body) == 0 || body[0] == 0 || len(body) < int(body[0])+1 {
 		return nil, errors.New("command without a name")
 	}
-	name, data := string(body[1:body[0]+1]), body[int(body[0])+1:]
+	name, data := string(body[1:int(body[0])+1]), body[int(body[0])+1:]
 	if name == "ERROR" || (name == "PING" && len(data) < 2) {
 		return nil, errors.New("ERROR, or a short PING")
 	}
