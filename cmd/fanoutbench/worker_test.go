@@ -74,14 +74,21 @@ func TestFaultyWorkers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			k.fault.Only = "/candidate-"
-			p := measure(t, []string{envFault + "=" + k.fault.String()}, append(k.args, "--candidate", "builtin:per-row")...)
-			p.run(exitInvalid)
-			k.want.Arm, k.want.Count, k.want.Metadata = results.Candidate, 5, "rich"
-			k.want.Round, k.want.Repetition = new(0), new(0)
-			p.sameFailure(k.want)
+			foundOut(t, k.fault, k.want, k.args...)
 		})
 	}
+}
+
+// foundOut wants a run whose candidate's worker has the fault to end with that
+// failure, in the rich cell of five rows.
+func foundOut(t *testing.T, f faulty.Fault, want results.Failure, args ...string) {
+	t.Helper()
+	f.Only = "/candidate-"
+	p := measure(t, []string{envFault + "=" + f.String()}, append(args, "--candidate", "builtin:per-row")...)
+	p.run(exitInvalid)
+	want.Arm, want.Count, want.Metadata = results.Candidate, 5, "rich"
+	want.Round, want.Repetition = new(0), new(0)
+	p.sameFailure(want)
 }
 
 // The death of a worker in the middle of a trial ends the trial at once.
