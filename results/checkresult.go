@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -87,27 +88,25 @@ func (v Verdict) check() error {
 	return nil
 }
 
-// checkArms: a verified run has both arms; another one has those that had said
+// checkArms: a verified run has every arm; another one has those that had said
 // who they are before it ended.
 func (r Result) checkArms(p Plan) error {
 	for name := range r.Arms {
-		if name != Reference && name != Candidate {
-			return unwanted("arms", name, "%q and %q", Reference, Candidate)
+		if !slices.Contains(p.Arms(), name) {
+			return unwanted("arms", name, "those of the plan, %q", p.Arms())
 		}
 	}
-	for _, f := range []struct {
-		name string
-		plan ArmPlan
-	}{{Reference, p.Reference}, {Candidate, p.Candidate}} {
-		a, ok := r.Arms[f.name]
+	for _, name := range p.Arms() {
+		a, ok := r.Arms[name]
 		if !ok && r.Verdict.Status != StatusVerified {
 			continue
 		}
 		if !ok {
-			return fmt.Errorf("arms has no %s", f.name)
+			return fmt.Errorf("arms has no %s", name)
 		}
-		if err := errors.Join(a.check(f.plan.Spec), a.checkTree(), a.checkLayouts(f.plan)); err != nil {
-			return fmt.Errorf("arms.%s: %w", f.name, err)
+		plan := p.Of(name)
+		if err := errors.Join(a.check(plan.Spec), a.checkTree(), a.checkLayouts(plan)); err != nil {
+			return fmt.Errorf("arms.%s: %w", name, err)
 		}
 	}
 	return nil

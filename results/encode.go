@@ -74,6 +74,9 @@ func excerpt(b []byte, at int) string {
 func (p *Plan) normal() {
 	p.Reference.Options = orEmpty(p.Reference.Options)
 	p.Candidate.Options = orEmpty(p.Candidate.Options)
+	if p.Control != nil {
+		p.Control.Options = orEmpty(p.Control.Options)
+	}
 	p.Counts = listed(p.Counts)
 	p.Metadata = listed(p.Metadata)
 	p.First = listed(p.First)

@@ -11,26 +11,24 @@ const MaxLayouts = 64
 // checkLayouts: an arm with a pool has one of it drawn for each round, and the
 // fresh processes by which it can change.
 func (p Plan) checkLayouts() error {
-	for _, f := range []struct {
-		name string
-		arm  ArmPlan
-	}{{Reference, p.Reference}, {Candidate, p.Candidate}} {
-		pool, drawn := f.arm.Layouts, len(f.arm.Layout)
+	for _, name := range p.Arms() {
+		arm := p.Of(name)
+		pool, drawn := arm.Layouts, len(arm.Layout)
 		switch {
 		case pool == 0 && drawn == 0:
 			continue
 		case pool == 0:
-			return unwanted(f.name+".layout", fmt.Sprintf("%d indices", drawn), "none without layouts")
+			return unwanted(name+".layout", fmt.Sprintf("%d indices", drawn), "none without layouts")
 		case pool < 1 || pool > MaxLayouts:
-			return unwanted(f.name+".layouts", pool, "0 to %d", MaxLayouts)
+			return unwanted(name+".layouts", pool, "0 to %d", MaxLayouts)
 		case p.Process != ProcessRound:
-			return unwanted(f.name+".layouts", pool, "0 with process %s: a layout is drawn for the fresh processes of a round", p.Process)
+			return unwanted(name+".layouts", pool, "0 with process %s: a layout is drawn for the fresh processes of a round", p.Process)
 		case drawn != p.Rounds+1:
-			return unwanted(f.name+".layout", fmt.Sprintf("%d indices", drawn), "%d, one for round -1 and each of %d rounds", p.Rounds+1, p.Rounds)
+			return unwanted(name+".layout", fmt.Sprintf("%d indices", drawn), "%d, one for round -1 and each of %d rounds", p.Rounds+1, p.Rounds)
 		}
-		for i, l := range f.arm.Layout {
+		for i, l := range arm.Layout {
 			if l < 0 || l >= pool {
-				return unwanted(fmt.Sprintf("%s.layout[%d]", f.name, i), l, "0 to %d, an index of the pool", pool-1)
+				return unwanted(fmt.Sprintf("%s.layout[%d]", name, i), l, "0 to %d, an index of the pool", pool-1)
 			}
 		}
 	}
@@ -39,8 +37,11 @@ func (p Plan) checkLayouts() error {
 
 // Of is the arm of that name.
 func (p Plan) Of(arm string) ArmPlan {
-	if arm == Candidate {
+	switch {
+	case arm == Candidate:
 		return p.Candidate
+	case arm == Control && p.Control != nil:
+		return *p.Control
 	}
 	return p.Reference
 }

@@ -35,9 +35,29 @@ func (s Slot) String() string {
 		s.Round, s.Repetition, s.Count, s.Metadata, s.Arm, s.Position)
 }
 
+// Arms are the names of the plan's arms: reference, candidate and, where there
+// is one, control.
+func (p Plan) Arms() []string {
+	if p.Control != nil {
+		return []string{Reference, Candidate, Control}
+	}
+	return []string{Reference, Candidate}
+}
+
+// Order is the order of the arms in a round: the one that First names before the
+// other, and the control where ControlAt puts it.
+func (p Plan) Order(round int) []string {
+	first := p.First[round+1]
+	order := []string{first, other(first)}
+	if p.Control != nil {
+		order = slices.Insert(order, p.ControlAt[round+1], Control)
+	}
+	return order
+}
+
 // Trials is the order of the trials: rounds from -1; in a round the counts as
 // listed, for each the metadata as listed, for each the repetitions, and in a
-// repetition both arms, the one that First names for the round before the other.
+// repetition the arms as Order has them.
 func (p Plan) Trials() iter.Seq[Slot] {
 	return func(yield func(Slot) bool) {
 		for i := range p.Len() {
@@ -51,21 +71,21 @@ func (p Plan) Trials() iter.Seq[Slot] {
 // Len is the number of trials of the plan, round -1 included.
 func (p Plan) Len() int { return (p.Rounds + 1) * p.perRound() }
 
-func (p Plan) perRound() int { return len(p.Counts) * len(p.Metadata) * p.Repetitions * 2 }
+func (p Plan) perRound() int { return len(p.Counts) * len(p.Metadata) * p.passes() }
+
+// passes is how often each cell is run in a round.
+func (p Plan) passes() int { return p.Repetitions * len(p.Arms()) }
 
 // slot is the place of trial i, 0 <= i < Len(), of a valid plan.
 func (p Plan) slot(i int) Slot {
 	round, i := i/p.perRound(), i%p.perRound()
-	position, i := i%2, i/2
+	arms := len(p.Arms())
+	position, i := i%arms, i/arms
 	repetition, i := i%p.Repetitions, i/p.Repetitions
 	metadata, i := i%len(p.Metadata), i/len(p.Metadata)
-	arm := p.First[round]
-	if position == 1 {
-		arm = other(arm)
-	}
 	return Slot{
 		Round: round - 1, Repetition: repetition, Count: p.Counts[i],
-		Metadata: p.Metadata[metadata], Arm: arm, Position: position,
+		Metadata: p.Metadata[metadata], Arm: p.Order(round - 1)[position], Position: position,
 	}
 }
 
@@ -90,7 +110,7 @@ func (p Plan) WarmupRows() int {
 // Validate checks every field. The error names the field, its value and what
 // was wanted.
 func (p Plan) Validate() error {
-	for _, check := range []func() error{p.checkNames, p.checkStream, p.checkCells, p.checkRanges, p.checkOrder, p.checkRows, p.checkLayouts} {
+	for _, check := range []func() error{p.checkNames, p.checkStream, p.checkCells, p.checkRanges, p.checkOrder, p.checkRows, p.checkLayouts, p.checkControl, p.checkFamily} {
 		if err := check(); err != nil {
 			return fmt.Errorf("plan: %w", err)
 		}
@@ -215,10 +235,10 @@ func (p Plan) checkOrder() error {
 }
 
 func (p Plan) checkRows() error {
-	passes := (p.Rounds + 1) * p.Repetitions * 2
+	passes := (p.Rounds + 1) * p.passes()
 	if p.RowsPerRun < p.Len() || p.RowsPerRun%passes != 0 {
-		return unwanted("rows_per_run", p.RowsPerRun, "at least %d and a multiple of %d (round -1 and %d rounds, %d repetitions, two arms)",
-			p.Len(), passes, p.Rounds, p.Repetitions)
+		return unwanted("rows_per_run", p.RowsPerRun, "at least %d and a multiple of %d (round -1 and %d rounds, %d repetitions, %d arms)",
+			p.Len(), passes, p.Rounds, p.Repetitions, len(p.Arms()))
 	}
 	if p.FullRows < 0 {
 		return unwanted("full_rows", p.FullRows, "0 or more")

@@ -18,6 +18,7 @@ const (
 const (
 	Reference = "reference"
 	Candidate = "candidate"
+	Control   = "control" // the reference once more, where a plan asks for it
 )
 
 // Statuses of a run and decisions about it.
@@ -25,7 +26,6 @@ const (
 	StatusVerified   = "verified"   // every trial of the plan ran and every row was right
 	StatusIncomplete = "incomplete" // interrupted; what was measured is kept
 	StatusInvalid    = "invalid"    // a row was wrong or an arm failed: no timing is published
-	DecisionNone     = "none"
 )
 
 // Streams of a plan; what follows the last is the folder that was read.
@@ -72,7 +72,16 @@ type Plan struct {
 	First          []string `json:"first"` // the arm that goes first, by round, starting with round -1
 	RowsPerRun     int      `json:"rows_per_run"`
 	FencePerRun    int      `json:"fence_rows_per_run"`
-	FullRows       int      `json:"full_rows,omitempty"` // of the full stream, both arms, before round -1
+	FullRows       int      `json:"full_rows,omitempty"` // of the full stream, every arm, before round -1
+
+	// What a decision is about. A plan without a family decides nothing; those that
+	// were made before there were decisions have none of these keys.
+	Control   *ArmPlan  `json:"control,omitempty"`    // the reference once more, a third arm in every round
+	ControlAt []int     `json:"control_at,omitempty"` // its place among the three, 0 to 2, by round, starting with round -1
+	Kind      string    `json:"kind,omitempty"`       // KindAnytime, or left out: the number of rounds is fixed
+	MarginPct float64   `json:"margin_pct,omitempty"` // slow-down, in per cent of the reference, that still counts as equal
+	Primary   []Primary `json:"primary,omitempty"`    // the family: what the decision is about, corrected for their number
+	Budget    *Budget   `json:"budget,omitempty"`     // how the number of rounds was chosen, where a time was given
 }
 
 // Trial is one line of raw.jsonl: a verified trial. Times are milliseconds.

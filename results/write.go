@@ -36,6 +36,10 @@ type rawFile interface {
 func Create(dir string, plan Plan) (*Run, error) {
 	known := places()
 	plan.Reference, plan.Candidate = known.armPlan(plan.Reference), known.armPlan(plan.Candidate)
+	if plan.Control != nil {
+		control := known.armPlan(*plan.Control)
+		plan.Control = &control
+	}
 	plan.Stream = known.argument(plan.Stream)
 	plan, b, err := settle[Plan](plan, encodeFile)
 	if err != nil {
