@@ -204,6 +204,8 @@ type Result struct {
 	WarmupRows   int            `json:"warmup_rows"`
 	FullRows     int            `json:"full_rows,omitempty"`
 	Summary      []SummaryRow   `json:"summary"`
+	Control      []SummaryRow   `json:"control,omitempty"`  // the control in the candidate's place
+	Analysis     *Analysis      `json:"analysis,omitempty"` // of a plan with a family
 	Environment  Environment    `json:"environment"`
 	Verdict      Verdict        `json:"verdict"`
 }
