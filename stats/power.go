@@ -1,0 +1,154 @@
+package stats
+
+import (
+	"math"
+	"math/big"
+)
+
+// MaxExactRounds is the number of rounds up to which power is an exact sum.
+const MaxExactRounds = 1000
+
+// goodRounds are the numbers of rounds whose attained level is near 95 % (96.1,
+// 96.1, 95.1, 95.9, 95.7 and 95.7 %). Between them power may fall with a round
+// more: 11 rounds find less than 9.
+var goodRounds = []int{9, 12, 17, 20, 25, 30}
+
+// SignPower is the probability that the interval OrderStatistic gives for n log
+// ratios excludes zero on the right side, where each is below zero with
+// probability below (the wrong side, so at most one half) on its own:
+// P(Bin(n,below) <= k-1) with the interval's k. That is also the power of the
+// two-sided sign test at 1-level, and holds for any noise.
+//
+// ok is false when no interval exists for n and level, when n is above
+// MaxExactRounds, or when below is not between 0 and 1/2.
+func SignPower(below float64, n int, level float64) (power float64, ok bool) {
+	tail, ok := tailOf(level)
+	if !ok || n < 1 || n > MaxExactRounds || !(below >= 0 && below <= 0.5) {
+		return 0, false
+	}
+	k := narrowest(n, tail)
+	if k == 0 {
+		return 0, false
+	}
+	return binomialAtMost(n, k-1, below), true
+}
+
+// SmallestEffect is the shift of the log ratios that the interval of
+// OrderStatistic excludes zero for, on the right side, with probability power,
+// where the ratios of n rounds are normal about the shift with standard deviation
+// spread (RobustSpread of a control's log ratios, or of the run's own). Found by
+// bisection of SignPower(Phi(-effect/spread), n, level); 0 where no shift is
+// needed, as with a spread of 0. ReductionOf(-effect) makes it percent.
+//
+// ok is false when no interval exists for n and level, when n is above
+// MaxExactRounds, when spread is negative or not finite, or when power is not
+// between 0 and 1.
+func SmallestEffect(spread float64, n int, level, power float64) (effect float64, ok bool) {
+	if !(spread >= 0) || !finite(spread) || !(power > 0 && power < 1) {
+		return 0, false
+	}
+	if at, ok := SignPower(0.5, n, level); !ok || at >= power {
+		return 0, ok
+	}
+	low, high := 0.0, 40.0 // 40 standard deviations leave nothing on the other side
+	for range 80 {
+		middle := (low + high) / 2
+		if at, _ := SignPower(normalTail(middle), n, level); at < power {
+			low = middle
+		} else {
+			high = middle
+		}
+	}
+	return high * spread, true
+}
+
+// RoundsNeeded is the number of rounds after which the interval of OrderStatistic
+// excludes zero, on the right side, with probability power, where the log ratios
+// are normal about effect with standard deviation spread: the first of 9, 12, 17,
+// 20, 25 and 30 that is enough, else the smallest number up to MaxExactRounds, by
+// the exact sum; beyond that Noether's (1987) approximation for the sign test,
+// ((z(1-alpha/2)+z(power))/(2(1/2-q)))^2 with q = Phi(-effect/spread), rounded up.
+//
+// ok is false when effect is not above zero, spread is negative, either is not
+// finite, level or power is not between 0 and 1, or the number is above a
+// billion.
+func RoundsNeeded(effect, spread, level, power float64) (n int, ok bool) {
+	tail, ok := tailOf(level)
+	if !ok {
+		return 0, false
+	}
+	return rounds(effect, spread, tail, power)
+}
+
+// RoundsNonInferior is the same for NonInferior, where the true shift is zero: the
+// number of rounds after which UpperBound at the level is below the margin.
+func RoundsNonInferior(margin, spread, level, power float64) (n int, ok bool) {
+	alpha, ok := alphaOf(level)
+	if !ok {
+		return 0, false
+	}
+	return rounds(margin, spread, alpha, power)
+}
+
+// RoundsEquivalent is the same for Equivalent, where the true shift is zero. Each
+// bound may fail with half of 1-power, so that both hold with at least power.
+func RoundsEquivalent(margin, spread, level, power float64) (n int, ok bool) {
+	if !(power > 0 && power < 1) {
+		return 0, false
+	}
+	return RoundsNonInferior(margin, spread, level, (1+power)/2)
+}
+
+// rounds finds n for an order statistic that tail leaves outside, at a distance
+// from where the values centre.
+func rounds(distance, spread float64, tail *big.Rat, power float64) (n int, ok bool) {
+	if !positive(distance) || !(spread >= 0) || !finite(spread) || !(power > 0 && power < 1) {
+		return 0, false
+	}
+	below := normalTail(distance / spread) // of +Inf, 0, without spread
+	enough := func(n int) bool {
+		k := narrowest(n, tail)
+		return k > 0 && binomialAtMost(n, k-1, below) >= power
+	}
+	for _, n := range goodRounds {
+		if enough(n) {
+			return n, true
+		}
+	}
+	last := goodRounds[len(goodRounds)-1]
+	for n := last + 1; n <= MaxExactRounds; n++ {
+		if enough(n) {
+			return n, true
+		}
+	}
+	return noether(below, tail, power)
+}
+
+func noether(below float64, tail *big.Rat, power float64) (n int, ok bool) {
+	t, _ := tail.Float64()
+	z := (normalQuantile(1-t) + normalQuantile(power)) / (1 - float64(2*below))
+	if !(z*z < 1e9) {
+		return 0, false
+	}
+	return max(MaxExactRounds+1, int(math.Ceil(z*z))), true
+}
+
+// binomialAtMost is P(Bin(n,q) <= m) for q <= 1/2 and n <= MaxExactRounds, where
+// the first term is no smaller than 2^-1000.
+func binomialAtMost(n, m int, q float64) float64 {
+	term := 1.0
+	for range n {
+		term *= 1 - q
+	}
+	sum, odds := 0.0, q/(1-q)
+	for j := 0; j <= m; j++ {
+		sum += term
+		term = float64(term*odds) * float64(n-j) / float64(j+1)
+	}
+	return min(sum, 1)
+}
+
+// normalTail is Phi(-z).
+func normalTail(z float64) float64 { return math.Erfc(z/math.Sqrt2) / 2 }
+
+func normalQuantile(p float64) float64 { return math.Sqrt2 * math.Erfinv(float64(2*p)-1) }
