@@ -33,7 +33,7 @@ ALPHAS = {0.5: "0.5", 0.8: "0.2", 0.9: "0.1", 0.95: "0.05", 0.99: "0.01", 0.998:
 
 
 def datasets(rng):
-    """Name, values and coins; values rounded to 1/1024, so that sums of two are exact."""
+    """Name, values and coins; values rounded to 2^-20, so that sums of two are exact."""
     sets = []
     for n in [4, 5, 6, 7, 8, 9, 10, 12, 15, 17, 20, 25, 30]:
         sets.append((f"normal-{n}", np.round(rng.normal(0.4, 1, n) * 2**20) / 2**20))

@@ -38,12 +38,15 @@ func LogMargin(percent float64) (margin float64, ok bool) {
 func ReductionOf(l float64) float64 { return 0 - float64(100*math.Expm1(l)) }
 
 // logQuotient needs high >= low > 0. The quotient of two finite times may still
-// be too large for a float64.
+// be too large for a float64. It is at least 1 otherwise, so that math.Log never
+// sees a subnormal number, of which its amd64 code makes about -709 at any size.
 func logQuotient(high, low float64) float64 {
 	if q := high / low; finite(q) {
 		return math.Log(q)
 	}
-	return math.Log(high) - math.Log(low)
+	h, up := math.Frexp(high)
+	l, down := math.Frexp(low)
+	return math.Log(h/l) + float64(float64(up-down)*math.Ln2)
 }
 
 func positive(v float64) bool { return v > 0 && finite(v) }
