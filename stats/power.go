@@ -44,16 +44,19 @@ func SignPower(below float64, n int, level float64) (power float64, ok bool) {
 // MaxExactRounds, when spread is negative or not finite, or when power is not
 // between 0 and 1.
 func SmallestEffect(spread float64, n int, level, power float64) (effect float64, ok bool) {
-	if !(spread >= 0) || !finite(spread) || !(power > 0 && power < 1) {
+	at, ok := SignPower(0.5, n, level)
+	if !ok || !(spread >= 0) || !finite(spread) || !(power > 0 && power < 1) {
 		return 0, false
 	}
-	if at, ok := SignPower(0.5, n, level); !ok || at >= power {
-		return 0, ok
+	if at >= power {
+		return 0, true
 	}
+	tail, _ := tailOf(level)
+	k := narrowest(n, tail)
 	low, high := 0.0, 40.0 // 40 standard deviations leave nothing on the other side
 	for range 80 {
 		middle := (low + high) / 2
-		if at, _ := SignPower(normalTail(middle), n, level); at < power {
+		if binomialAtMost(n, k-1, normalTail(middle)) < power {
 			low = middle
 		} else {
 			high = middle
