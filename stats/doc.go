@@ -1,12 +1,14 @@
 // Package stats turns the rounds of a paired measurement into published
-// figures: means, medians, paired reductions and two intervals for a median.
+// figures: means, medians, paired reductions, intervals and bounds for a median,
+// what a run could have seen, and whether its rounds were what a test assumes.
 // Floats in, floats out: no file, clock, goroutine or random number.
 //
 // # Units and bad input
 //
 // Values carry whatever unit the caller gave them; reductions are in percent;
 // levels and coverages are probabilities between 0 and 1 (0.95, not 95).
-// No function changes its argument, and the order of the values never matters.
+// No function changes its argument, and the order of the values never matters
+// (to Autocorrelation alone it does, and to PositionEffect with the coins).
 // A NaN or an infinity never becomes a silent number: Mean and Median return
 // NaN, PairedReduction and OrderStatistic return false, BootstrapMedian an
 // error that names the value. FasterRounds is a count and a NaN is not above
@@ -17,7 +19,8 @@
 // A compiler may fuse x*y+z into one instruction on arm64 and not on amd64, and
 // math.Exp, Log and Lgamma are assembly on some machines and Go on others.
 // Nothing here lets a product of floats run into a sum (the arm64 code of the
-// package has no fused instruction) or calls those functions. Probabilities
+// package has no fused instruction) or calls those functions, but for LogRatio and
+// what is about normal noise (see Log ratios). Probabilities
 // are ratios of whole numbers (math/big), compared as whole numbers and rounded
 // to float64 once, at the end; so they are correct to the last bit, cannot
 // overflow or underflow, and a cut such as alpha/2 never flips on a rounding
@@ -76,6 +79,57 @@
 //
 // A nominal level is read as the shortest decimal that denotes the float: 0.95
 // means 19/20, and alpha/2 is exactly 1/40.
+//
+// # Log ratios
+//
+// Tests, margins and power work on LogRatio, ln(candidate/reference) of one
+// round: it treats the arms alike, and a ratio of ratios becomes a difference.
+// ReductionOf turns an end of an interval into percent. math.Log, Log1p, Expm1,
+// Erfc and Erfinv may differ in the last bit from one architecture to the next,
+// and 6 significant digits do not show that. Nothing steps on such a bit: a sign
+// is that of the quotient, which every machine rounds alike, and equal quotients
+// have equal logs, so ties stay ties. (Go's amd64 code for math.Log is wrong for
+// subnormal numbers; LogRatio never takes the log of one.)
+//
+// # Which interval says what
+//
+//   - OrderStatistic, UpperBound, LowerBound: for the median, exact with any
+//     noise. These decide. At n = 9 the interval at 95 % is [x(2), x(8)] with
+//     96.09 %, the bound x(8) with 98.05 %.
+//   - SignedRank about HodgesLehmann: narrower with normal noise (13 % at n = 9),
+//     wider with spikes, and for the centre of symmetry. Two arms with the same
+//     noise, however skewed, have symmetric log ratios, so the test of no change
+//     is exact. Where the noise of the log ratio itself is skewed the interval
+//     covers another figure than the median: with lognormal noise and 60 rounds
+//     its coverage of the median falls below 92 %, of nominally 95.
+//   - Equivalent, NonInferior: the bounds against a margin. Equivalent is two
+//     one-sided tests (Schuirmann 1987), each at full level.
+//
+// For m figures that are to hold at once, the caller asks for level 1-alpha/m
+// (Bonferroni); nine rounds carry that to 25 bounds at 95 %. RoundsForBound and
+// RoundsForInterval say how many rounds a level needs at all.
+//
+// The distribution of the signed ranks (SignedRank) and of rank sums
+// (PositionEffect) is counted in float64: sums of non-negative numbers, with
+// exact halvings, are exact up to 2^53 and lose some 10^-13 beyond, alike on every
+// machine. Whole numbers of math/big give the same at fifty times the cost, and
+// are the tests' twin.
+//
+// # Power
+//
+// The interval excludes zero on the right side when at most k-1 of n log ratios
+// lie on the wrong one, so its power is P(Bin(n,q) <= k-1) with q the probability
+// of one (SignPower): that holds with any noise. SmallestEffect and the functions
+// about rounds assume normal noise, q = Phi(-effect/spread). A spread from
+// RobustSpread describes the middle of the noise, which is what q depends on;
+// spikes change it little. Rounds that share a state (Autocorrelation) make all of
+// this too hopeful.
+//
+// Sources: Hodges and Lehmann 1963; Wilcoxon 1945; Hollander and Wolfe,
+// Nonparametric Statistical Methods, 3.1 to 3.6 and 4.1; Noether 1987, Sample
+// size determination for some common nonparametric tests; Moran 1948, Some
+// theorems on time series; Croux and Rousseeuw 1992, Time-efficient algorithms
+// for two highly robust estimators of scale.
 //
 // # Tried and dropped
 //

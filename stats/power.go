@@ -41,8 +41,8 @@ func SignPower(below float64, n int, level float64) (power float64, ok bool) {
 // needed, as with a spread of 0. ReductionOf(-effect) makes it percent.
 //
 // ok is false when no interval exists for n and level, when n is above
-// MaxExactRounds, when spread is negative or not finite, or when power is not
-// between 0 and 1.
+// MaxExactRounds, when spread is negative, or it or the effect not finite, or when
+// power is not between 0 and 1.
 func SmallestEffect(spread float64, n int, level, power float64) (effect float64, ok bool) {
 	at, ok := SignPower(0.5, n, level)
 	if !ok || !(spread >= 0) || !finite(spread) || !(power > 0 && power < 1) {
@@ -62,7 +62,10 @@ func SmallestEffect(spread float64, n int, level, power float64) (effect float64
 			high = middle
 		}
 	}
-	return high * spread, true
+	if effect = high * spread; !finite(effect) {
+		return 0, false
+	}
+	return effect, true
 }
 
 // RoundsNeeded is the number of rounds after which the interval of OrderStatistic
@@ -145,13 +148,14 @@ func binomialAtMost(n, m int, q float64) float64 {
 	}
 	sum, odds := 0.0, q/(1-q)
 	for j := 0; j <= m; j++ {
-		sum += term
+		sum += float64(term)
 		term = float64(term*odds) * float64(n-j) / float64(j+1)
 	}
 	return min(sum, 1)
 }
 
-// normalTail is Phi(-z).
-func normalTail(z float64) float64 { return math.Erfc(z/math.Sqrt2) / 2 }
+// normalTail is Phi(-z). The conversions keep a product or a halving from being
+// fused into a sum of the caller's, once this is inlined.
+func normalTail(z float64) float64 { return float64(math.Erfc(z/math.Sqrt2) / 2) }
 
-func normalQuantile(p float64) float64 { return math.Sqrt2 * math.Erfinv(float64(2*p)-1) }
+func normalQuantile(p float64) float64 { return float64(math.Sqrt2 * math.Erfinv(float64(2*p)-1)) }
