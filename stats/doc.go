@@ -96,8 +96,8 @@
 //   - OrderStatistic, UpperBound, LowerBound: for the median, exact with any
 //     noise. These decide. At n = 9 the interval at 95 % is [x(2), x(8)] with
 //     96.09 %, the bound x(8) with 98.05 %.
-//   - SignedRank about HodgesLehmann: narrower with normal noise (13 % at n = 9),
-//     wider with spikes, and for the centre of symmetry. Two arms with the same
+//   - SignedRank about HodgesLehmann: narrower with normal noise (12 % at n = 9),
+//     wider with spikes (36 %), and for the centre of symmetry. Two arms with the same
 //     noise, however skewed, have symmetric log ratios, so the test of no change
 //     is exact. Where the noise of the log ratio itself is skewed the interval
 //     covers another figure than the median: with lognormal noise and 60 rounds
@@ -112,17 +112,19 @@
 // The distribution of the signed ranks (SignedRank) and of rank sums
 // (PositionEffect) is counted in float64: sums of non-negative numbers, with
 // exact halvings, are exact up to 2^53 and lose some 10^-13 beyond, alike on every
-// machine. Whole numbers of math/big give the same at fifty times the cost, and
-// are the tests' twin.
+// machine. Whole numbers of math/big are the tests' twin.
 //
 // # Power
 //
 // The interval excludes zero on the right side when at most k-1 of n log ratios
 // lie on the wrong one, so its power is P(Bin(n,q) <= k-1) with q the probability
 // of one (SignPower): that holds with any noise. SmallestEffect and the functions
-// about rounds assume normal noise, q = Phi(-effect/spread). A spread from
-// RobustSpread describes the middle of the noise, which is what q depends on;
-// spikes change it little. Rounds that share a state (Autocorrelation) make all of
+// about rounds assume normal noise, q = Phi(-effect/spread), and are what a plan
+// can go by. Of 80 % promised to nine rounds, with the spread from RobustSpread,
+// 68 are kept with Laplace noise, 72 with Student's of 3 degrees, and 51 against 15 %
+// of spikes; with 30 rounds 80, 80 and 71. Noise with two modes can turn the
+// figure either way (100 % with 9 rounds, below 50 with 30). EmpiricalEffect assumes no shape, but
+// needs tens of values. Rounds that share a state (Autocorrelation) make all of
 // this too hopeful.
 //
 // Sources: Hodges and Lehmann 1963; Wilcoxon 1945; Hollander and Wolfe,

@@ -86,6 +86,7 @@ func TestSimulatedCoverageOfIntervals(t *testing.T) {
 			sets := simulations(3000, 30000)
 			var rank, order, upper, lower int
 			var level [3]float64
+			var widths [2][]float64
 			eachSample(noise, n, sets, 63, func(x []float64) {
 				r, _ := SignedRank(x, 0.95)
 				o, _ := OrderStatistic(x, 0.95)
@@ -96,6 +97,7 @@ func TestSimulatedCoverageOfIntervals(t *testing.T) {
 				upper += one(0 <= u.Value)
 				lower += one(l.Value <= 0)
 				level = [3]float64{r.Level, o.Level, u.Level}
+				widths[0], widths[1] = append(widths[0], r.High-r.Low), append(widths[1], o.High-o.Low)
 			})
 			check := func(what string, held int, level float64) {
 				share := float64(held) / float64(sets)
@@ -109,6 +111,10 @@ func TestSimulatedCoverageOfIntervals(t *testing.T) {
 			check("order-statistic interval", order, level[1])
 			check("upper bound", upper, level[2])
 			check("lower bound", lower, level[2])
+			ratio, documented := Median(widths[0])/Median(widths[1]), map[string]float64{"normal": 0.88, "spikes": 1.36}[noise.name]
+			if n == 9 && documented > 0 && math.Abs(ratio-documented) > 0.03 {
+				t.Errorf("%s: the signed-rank interval is %v as wide, documented is %v", noise.name, ratio, documented)
+			}
 		}
 	}
 }
