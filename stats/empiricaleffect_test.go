@@ -57,7 +57,7 @@ func TestEmpiricalEffectRefuses(t *testing.T) {
 // the same and keeps it with normal noise only; the package documentation names
 // these figures.
 func TestPowerByNoise(t *testing.T) {
-	const many = 200000
+	const many = 100000
 	model := map[string][2]float64{ // the power SmallestEffect has, with 9 and with 30 rounds
 		"normal": {0.8, 0.8}, "laplace": {0.68, 0.8}, "t3": {0.72, 0.8}, "two modes": {1, 0.25},
 		"difference of exponentials": {0.68, 0.8}, "lognormal": {0.38, 0.5}, "spikes": {0.51, 0.71},
@@ -77,7 +77,7 @@ func TestPowerByNoise(t *testing.T) {
 			}
 			effect, _ = SmallestEffect(RobustSpread(x), n, 0.95, 0.8)
 			power, _ = SignPower(shareBeyond(centred, effect), n, 0.95)
-			if slack := map[bool]float64{true: 0.25, false: 0.012}[noise.name == "two modes"]; math.Abs(power-model[noise.name][i]) > slack {
+			if slack := map[bool]float64{true: 0.25, false: 0.015}[noise.name == "two modes"]; math.Abs(power-model[noise.name][i]) > slack {
 				t.Errorf("%s, n=%d: by the model %v with the power %v, documented is %v", noise.name, n, effect, power, model[noise.name][i])
 			}
 		}

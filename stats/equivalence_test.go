@@ -30,6 +30,13 @@ func TestMarginTable(t *testing.T) {
 			t.Errorf("%s: NonInferior %v %v, want %v", c.name, got, ok, want)
 		}
 	}
+	// One bound on the margin is enough to fail, on either side.
+	onLower := []float64{-0.04, -0.03, -0.02, -0.01, 0, 0.01, 0.01, 0.02, 0.06}
+	for _, x := range [][]float64{onLower, mapped(onLower, func(v float64) float64 { return -v })} {
+		if got, ok := Equivalent(x, 0.03, 0.95); !ok || got.Within {
+			t.Errorf("one bound on the margin: Equivalent %v %v", got, ok)
+		}
+	}
 	// Far below zero: not equivalent, but not inferior, and better with no margin at all.
 	faster := mapped(x, func(v float64) float64 { return v - 0.5 })
 	if got, ok := Equivalent(faster, 0.1, 0.95); !ok || got.Within {
