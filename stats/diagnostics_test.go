@@ -143,7 +143,7 @@ func TestPositionEffectTable(t *testing.T) {
 		{[]float64{5, 7, 1}, []bool{no, yes, no}, Position{4, 2. / 3}},         // rank 3 of 1 2 3: 1 and 3 are as far
 		{[]float64{0, 0, 1}, []bool{no, no, yes}, Position{1, 1. / 3}},         // ranks 1.5 1.5 3, mean 2: only 3 is as far
 		{[]float64{2, 2, 2, 2}, []bool{no, yes, no, yes}, Position{0, 1}},
-		{[]float64{0, -0.0, 1, 1}, []bool{no, no, yes, yes}, Position{1, 1. / 3}},
+		{[]float64{0, math.Copysign(0, -1), 1, 1}, []bool{no, no, yes, yes}, Position{1, 1. / 3}},
 	} {
 		if got, ok := PositionEffect(c.x, c.first); !ok || got != c.want {
 			t.Errorf("%v %v: %v %v, want %v", c.x, c.first, got, ok, c.want)

@@ -20,8 +20,9 @@ const MaxExactPosition = 100
 // arm looks faster when it goes first. P is two-sided, by the sum of the ranks of
 // the first kind (Wilcoxon; equal values share the mean of their ranks): the share
 // of the choices of as many rounds out of all whose rank sum is at least as far
-// from its mean. Coins drawn in advance make all these choices equally likely, so
-// P is exact whatever the noise and its drift. The choices are counted, not drawn;
+// from its mean. One independent coin a round makes all these choices equally
+// likely (an order balanced within blocks does not), so P is exact whatever the
+// noise and its drift. The choices are counted, not drawn;
 // above MaxExactPosition rounds P is the normal approximation with the variance of
 // those same ranks.
 //
