@@ -2,6 +2,7 @@ package stats
 
 import (
 	"fmt"
+	"math"
 	"math/big"
 )
 
@@ -30,23 +31,28 @@ func BinomialInterval(successes, trials int, level float64) (Interval, error) {
 	if successes < 0 || successes > trials {
 		return Interval{}, fmt.Errorf("interval of a proportion: %d successes, expected 0 to %d", successes, trials)
 	}
+	share := float64(successes) / float64(trials)
 	interval := Interval{Low: 0, High: 1, Level: level}
 	if successes > 0 {
-		interval.Low, _ = crossing(func(p float64) bool { return upperTail(trials, successes, p).Cmp(wide().SetRat(tail)) > 0 })
+		upper := newBinomialTail(trials, successes, tail)
+		interval.Low, _ = crossing(0, math.Nextafter(share, 1), func(p float64) bool {
+			return upper.exceeded(wide().SetFloat64(p))
+		})
 	}
 	if successes < trials {
 		// P(Bin(trials,p) <= successes) is the upper tail of the failures at 1-p.
-		_, interval.High = crossing(func(p float64) bool {
-			return lowerTail(trials, successes, p).Cmp(wide().SetRat(tail)) < 0
+		lower := newBinomialTail(trials, trials-successes, tail)
+		_, interval.High = crossing(math.Nextafter(share, 0), 1, func(p float64) bool {
+			return !lower.exceeded(wide().Sub(one, wide().SetFloat64(p)))
 		})
 	}
 	return interval, nil
 }
 
-// crossing halves the numbers between 0 and 1 until the last p that is not past
-// the crossing and the first that is are neighbours.
-func crossing(past func(p float64) bool) (before, after float64) {
-	before, after = 0, 1
+// crossing halves the numbers between two ends until the last that is not past
+// the crossing and the first that is are neighbours. The share of successes is
+// such an end for either bound: there both tails are 1/2 or more.
+func crossing(before, after float64, past func(p float64) bool) (last, first float64) {
 	for {
 		middle := midpoint(before, after)
 		if middle == before || middle == after {
@@ -60,39 +66,43 @@ func crossing(past func(p float64) bool) (before, after float64) {
 	}
 }
 
-// wide has three times the digits of a float64 to spare, and an exponent that
-// no probability here can leave; its operations round alike everywhere.
-func wide() *big.Float { return new(big.Float).SetPrec(256) }
+// wide has more than twice the digits of a float64, and an exponent that no
+// probability here can leave; its operations round alike everywhere.
+func wide() *big.Float { return new(big.Float).SetPrec(wideBits) }
 
-// upperTail is P(Bin(n,p) >= s) for p between 0 and 1.
-func upperTail(n, s int, p float64) *big.Float {
-	success := wide().SetFloat64(p)
-	return tailFrom(n, s, success, wide().Sub(wide().SetInt64(1), success))
+const wideBits = 128
+
+var one = wide().SetInt64(1)
+
+// binomialTail is P(Bin(n,p) >= s), as far as is needed to compare it with a cut.
+type binomialTail struct {
+	n, s   int
+	choose *big.Float // C(n,s)
+	cut    *big.Float
 }
 
-// lowerTail is P(Bin(n,p) <= s): at least n-s failures.
-func lowerTail(n, s int, p float64) *big.Float {
-	success := wide().SetFloat64(p)
-	return tailFrom(n, n-s, wide().Sub(wide().SetInt64(1), success), success)
+func newBinomialTail(n, s int, cut *big.Rat) *binomialTail {
+	choose := new(big.Int).Binomial(int64(n), int64(s))
+	return &binomialTail{n: n, s: s, choose: wide().SetInt(choose), cut: wide().SetRat(cut)}
 }
 
-// tailFrom adds C(n,j) p^j q^(n-j) from j = s up, until the terms fall and no
-// longer count.
-func tailFrom(n, s int, p, q *big.Float) *big.Float {
-	term := wide().SetInt(new(big.Int).Binomial(int64(n), int64(s)))
-	term.Mul(term, floatPower(p, s)).Mul(term, floatPower(q, n-s))
-	odds := wide().Quo(p, q)
-	sum, step := wide(), wide()
-	for j := s; ; j++ {
-		sum.Add(sum, term)
-		if j == n {
-			return sum
+// exceeded adds C(n,j) p^j (1-p)^(n-j) from j = s up, until the sum is above the
+// cut or the terms no longer count. Where np <= s each is smaller than the last.
+func (b *binomialTail) exceeded(p *big.Float) bool {
+	q := wide().Sub(one, p)
+	term := wide().Mul(b.choose, floatPower(p, b.s))
+	term.Mul(term, floatPower(q, b.n-b.s))
+	odds := q.Quo(p, q)
+	sum, number := wide(), wide()
+	for j := b.s; ; j++ {
+		if sum.Add(sum, term); sum.Cmp(b.cut) > 0 {
+			return true
 		}
-		step.Mul(odds, step.Quo(step.SetInt64(int64(n-j)), wide().SetInt64(int64(j+1))))
-		falling := step.Cmp(wide().SetInt64(1)) < 0
-		if term.Mul(term, step); falling && term.MantExp(nil) < sum.MantExp(nil)-200 {
-			return sum
+		if j == b.n || term.MantExp(nil) < sum.MantExp(nil)-wideBits {
+			return false
 		}
+		term.Mul(term, odds).Mul(term, number.SetInt64(int64(b.n-j)))
+		term.Quo(term, number.SetInt64(int64(j+1)))
 	}
 }
 
