@@ -116,9 +116,12 @@ func TestUnanimousSignsStopAtRoundEight(t *testing.T) {
 
 // An interval after every round from the first: no look of 60 may miss.
 func TestSimulatedTimeUniform(t *testing.T) {
-	all := simulations(400, 8000)
 	for name, noise := range cellNoises {
 		for _, m := range []int{1, 6} {
+			all := simulations(300/m, 4000)
+			if name == "normal" {
+				all = simulations(1200/m, 4000)
+			}
 			rng := rand.New(rand.NewPCG(82, uint64(m)))
 			missed := 0
 			for range all {

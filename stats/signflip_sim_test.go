@@ -90,8 +90,11 @@ func stepDown(c FlippedCell) float64 { return c.StepDown }
 // With nothing but null cells a family alarms at 5 % in at most 5 %, where the
 // cells' own p-values do so many times as often.
 func TestSimulatedFamilyError(t *testing.T) {
-	all := simulations(600, 20000)
 	for name, noise := range cellNoises {
+		all := simulations(250, 20000)
+		if name == "normal" {
+			all = simulations(1500, 20000)
+		}
 		for _, m := range []int{6, 12, 24} {
 			rng := rand.New(rand.NewPCG(61, uint64(m)))
 			alarms, raw := map[Side]int{}, 0
@@ -120,7 +123,7 @@ func TestSimulatedFamilyError(t *testing.T) {
 // A third of the cells is shifted: the others still alarm in at most 5 %, also
 // with step-down, and also one-sided where the shifted cells became faster.
 func TestSimulatedFamilyErrorBesideRealEffects(t *testing.T) {
-	all := simulations(1500, 20000)
+	all := simulations(800, 20000)
 	for _, shift := range []float64{-2, -0.7, -0.3, 0.7, 2, 5} {
 		rng := rand.New(rand.NewPCG(62, math.Float64bits(shift)))
 		false2, false1 := 0, 0
@@ -149,7 +152,7 @@ func TestSimulatedFamilyErrorBesideRealEffects(t *testing.T) {
 
 // One cell is shifted by two standard deviations.
 func TestSimulatedPower(t *testing.T) {
-	all := simulations(1500, 20000)
+	all := simulations(1000, 20000)
 	for _, c := range []struct {
 		m    int
 		want float64
