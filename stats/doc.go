@@ -1,7 +1,8 @@
 // Package stats turns the rounds of a paired measurement into published
 // figures: means, medians, paired reductions, intervals and bounds for a median,
-// what a run could have seen, and whether its rounds were what a test assumes.
-// Floats in, floats out: no file, clock, goroutine or random number.
+// tests over many cells, what a run could have seen, and whether its rounds were
+// what a test assumes. Floats in, floats out: no file, clock, goroutine or random
+// number (MaxT draws some above 16 rounds, from a seed it is given).
 //
 // # Units and bad input
 //
@@ -132,6 +133,86 @@
 // size determination for some common nonparametric tests; Moran 1948, Some
 // theorems on time series; Croux and Rousseeuw 1992, Time-efficient algorithms
 // for two highly robust estimators of scale.
+//
+// # Many cells
+//
+// MaxT takes the log ratios of n rounds by m cells and asks for which cells the
+// arms differ, with one error rate for all: the probability that any cell without
+// a difference is named is at most alpha (Westfall and Young, Resampling-Based
+// Multiple Testing, 1993). In every round one coin says which arm went first, for
+// all cells. If the arms do not differ in a cell, the other outcome of the coin
+// would have given the negated log ratio; so all 2^n ways to flip the signs of
+// whole rounds are equally likely, whatever the drift, the distribution and the
+// correlation of the cells. A cell's adjusted p-value is the share of flips in
+// which the largest statistic of any cell reaches the cell's own.
+//
+//   - The statistic is sum(x) / sqrt(sum(x^2)), its absolute value for Either.
+//     Flips leave the sum of squares alone, so it orders them as Student's t does
+//     (t^2 = (n-1) T^2/(n-T^2)), but never divides by a spread of zero, and an
+//     outlier cannot push it beyond sqrt(n). A cell of zeros has 0 and p-value 1.
+//     Signed ranks would be steadier, but at n = 9 many cells tie at the largest
+//     value, 45, and 24 cells could then hardly be told from chance.
+//   - Ties count as reached. Values are rounded to 2^-40 of their cell's largest,
+//     sums are of whole numbers, and statistics closer than 1e-9 are equal.
+//   - n <= 16: all 2^n flips, p = count/2^n, no seed. Above: B seeded draws and
+//     p = (1+count)/(1+B), which is valid for any B (Phipson and Smyth 2010). With
+//     fewer draws than m/alpha or so it loses power, no more.
+//   - StepDown compares with fewer cells and is never larger. It holds the rate as
+//     well, because a cell's flips depend on no other cell's values.
+//   - Above and Below hold the rate exactly where the cells that are not named
+//     have no difference. With cells that truly went the other way, simulation
+//     found no excess.
+//
+// Simulated at n = 9, correlation 1/2, 5 %: the rate is 4 to 6 % for 6, 12 and 24
+// cells under six kinds of noise; one cell shifted by two standard deviations is
+// found with 0.97, 0.94 and 0.88 (Above: 0.99, 0.98 and 0.96).
+//
+// SimultaneousBounds are order statistics at the share (1-level)/m of each cell
+// (Bonferroni). They hold for all cells at once whatever the correlation, need no
+// symmetry, and exist from n = 9 for up to 25 cells at 95 % (24: 1-24/512 = 95.3 %).
+// Inverting MaxT instead would be sharper but is not sound for each cell by
+// itself: its critical value depends on the unknown shifts of the other cells.
+// Replacing these by the cells' means or medians missed in 6.5 and 8 % of
+// simulated families of 24 normal cells where 5 was asked; taking the worst case
+// over them leads back to Bonferroni's share, since the n signs of every cell
+// may be another pattern. The price at n = 9: the shifted cell above has a lower bound
+// above zero with 0.81. Whether any cell is slower is therefore better asked of
+// MaxT; whether all cells are within a margin needs no correction at all, only
+// each cell's own bound, because the claim is wrong only if that of a cell is
+// (Berger 1982). Bounds from the flips of one cell, the means of its subsets
+// (Hartigan 1969), are narrower for few cells (1.02 in place of 1.46 standard
+// deviations for 6 cells) and equal for 24, but need one shift for all rounds.
+//
+// # Looking after every round
+//
+// The sign e-process bets on the sign of every round. Its value E after n rounds,
+// s of them above zero, is 2^n times the mean of p^s (1-p)^(n-s) over p, uniform
+// between 0 and 1 (Either) or between 1/2 and 1 (Above). Under a fair coin its
+// expectation stays 1, so the probability that it ever reaches 1/alpha is at most
+// alpha, over all looks at once (Ville 1939; Howard, Ramdas, McAuliffe and Sekhon,
+// Time-uniform, nonparametric, nonasymptotic confidence sequences, 2021). Within
+// 60 looks a null cell reaches 20 with 2.46 %, exactly. Each of m cells stops at
+// m/alpha. It needs an independent coin in every round.
+//
+// A round at exactly zero counts for the sign that makes E smallest. Dropping it,
+// or counting a half for either sign, is valid for a coin that may turn every
+// ratio round, but not for a median of zero: with 50 % above, 20 % below and
+// 30 % at zero the rest is not a fair coin. Had the zeros been given to the signs
+// so that it is, E would be no smaller than this one; hence the bound holds.
+//
+// TimeUniform has the medians that E does not exclude, ties and all. Its rank is a
+// ratio of whole numbers: [x(1), x(n)] from n = 8 at 95 %, x(2) from 12, x(4) at
+// 20, x(7) at 30, x(11) at 40.
+//
+// E-values of one hypothesis from several hosts join by their mean, whatever their
+// dependence, or their product, if independent (Vovk and Wang, E-values:
+// Calibration, combination and applications, 2021).
+//
+// # Rates
+//
+// BinomialInterval is Clopper and Pearson's (1934), for the false alarms among so
+// many runs. Tails are sums of 128-bit floats of math/big, which round alike on
+// every machine; both ends are found by halving, to the last bit.
 //
 // # Tried and dropped
 //
