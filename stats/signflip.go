@@ -122,8 +122,7 @@ func wholeRows(rounds [][]float64, side Side) (rows [][]int64, unit []float64) {
 		}
 		_, exponent := math.Frexp(largest)
 		for i, round := range rounds {
-			// In two steps: 2^(40-exponent) of a subnormal overflows.
-			v := math.Ldexp(math.Ldexp(round[c], -exponent), flipBits)
+			v := math.Ldexp(round[c], flipBits-exponent)
 			if side == Below {
 				v = 0 - v
 			}

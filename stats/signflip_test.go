@@ -303,6 +303,13 @@ func TestMaxTSampled(t *testing.T) {
 	if slices.Equal(a.Cells, other.Cells) {
 		t.Error("another seed drew the same flips")
 	}
+	late := make([][]float64, 100) // rounds beyond one word of coins are flipped too
+	for i := range late {
+		late[i] = []float64{float64(count(i >= 80))}
+	}
+	if got, _ := MaxT(late, Either, FlipSample{Draws: 99, Seed: 1}); got.Cells[0].Adjusted > 0.05 {
+		t.Errorf("20 unanimous rounds after 80 of zeros: p is %v", got.Cells[0].Adjusted)
+	}
 	unanimous := eachValue(rounds, func(int, float64) float64 { return 1 })
 	got, _ := MaxT(unanimous, Above, FlipSample{Draws: 99, Seed: 1})
 	if got.Cells[0].Adjusted != 0.01 {

@@ -30,14 +30,14 @@ func TimeUniform(x []float64, level float64, cells int) (interval Interval, ok b
 }
 
 // timeUniformRank is the largest k with 2^n >= threshold (n+1) C(n,k-1), 0 for
-// none. C(n,k-1) grows with k up to the middle, where no threshold above 1 is
+// none. C(n,k-1) grows with k up to the middle, and there no threshold above 1 is
 // reached.
 func timeUniformRank(n int, threshold *big.Rat) int {
 	left := new(big.Int).Lsh(threshold.Denom(), uint(n))
 	factor := new(big.Int).Mul(threshold.Num(), big.NewInt(int64(n+1)))
 	right, choose := new(big.Int), big.NewInt(1)
 	k := 0
-	for k < n/2 && left.Cmp(right.Mul(factor, choose)) >= 0 {
+	for left.Cmp(right.Mul(factor, choose)) >= 0 {
 		nextBinomial(choose, n, k)
 		k++
 	}
