@@ -2,6 +2,7 @@ package stats
 
 import (
 	"math"
+	"math/big"
 	"strings"
 	"testing"
 
@@ -70,6 +71,44 @@ func TestBinomialIntervalByDefinition(t *testing.T) {
 			}
 		}
 	}
+}
+
+// Both ends are rounded outwards, to the last bit: the tail there is at most the
+// cut, and one number further in it is above. By fractions.
+func TestBinomialIntervalRoundsOutwards(t *testing.T) {
+	for _, level := range []float64{0.5, 0.9, 0.95} {
+		tail, _ := tailOf(level)
+		above := func(n, s int, p *big.Rat) bool { return exactBinomialTail(n, s, p).Cmp(tail) > 0 }
+		for n := 1; n <= 9; n++ {
+			for s := 1; s <= n; s++ {
+				low := proportion(t, s, n, level).Low
+				if above(n, s, fraction(low)) || !above(n, s, fraction(math.Nextafter(low, 1))) {
+					t.Errorf("%d of %d at %v: low end %v is not the last below the cut", s, n, level, low)
+				}
+				high := proportion(t, n-s, n, level).High
+				if above(n, s, failures(high)) || !above(n, s, failures(math.Nextafter(high, 0))) {
+					t.Errorf("%d of %d at %v: high end %v is not the first below the cut", n-s, n, level, high)
+				}
+			}
+		}
+	}
+}
+
+func fraction(p float64) *big.Rat { return new(big.Rat).SetFloat64(p) }
+
+func failures(p float64) *big.Rat { return new(big.Rat).Sub(big.NewRat(1, 1), fraction(p)) }
+
+// exactBinomialTail is P(Bin(n,p) >= s) in fractions.
+func exactBinomialTail(n, s int, p *big.Rat) *big.Rat {
+	if s <= 0 {
+		return big.NewRat(1, 1)
+	}
+	if n < s {
+		return new(big.Rat)
+	}
+	hit := new(big.Rat).Mul(p, exactBinomialTail(n-1, s-1, p))
+	q := new(big.Rat).Sub(big.NewRat(1, 1), p)
+	return hit.Add(hit, q.Mul(q, exactBinomialTail(n-1, s, p)))
 }
 
 // The ends are quantiles of beta distributions, which gonum computes another way.
