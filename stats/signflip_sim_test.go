@@ -91,7 +91,7 @@ func stepDown(c FlippedCell) float64 { return c.StepDown }
 // cells' own p-values do so many times as often.
 func TestSimulatedFamilyError(t *testing.T) {
 	for name, noise := range cellNoises {
-		all := simulations(250, 20000)
+		all := simulations(250, 3000)
 		if name == "normal" {
 			all = simulations(1500, 20000)
 		}
@@ -123,7 +123,7 @@ func TestSimulatedFamilyError(t *testing.T) {
 // A third of the cells is shifted: the others still alarm in at most 5 %, also
 // with step-down, and also one-sided where the shifted cells became faster.
 func TestSimulatedFamilyErrorBesideRealEffects(t *testing.T) {
-	all := simulations(800, 20000)
+	all := simulations(800, 8000)
 	for _, shift := range []float64{-2, -0.7, -0.3, 0.7, 2, 5} {
 		rng := rand.New(rand.NewPCG(62, math.Float64bits(shift)))
 		false2, false1 := 0, 0
@@ -152,7 +152,7 @@ func TestSimulatedFamilyErrorBesideRealEffects(t *testing.T) {
 
 // One cell is shifted by two standard deviations.
 func TestSimulatedPower(t *testing.T) {
-	all := simulations(1000, 20000)
+	all := simulations(1000, 8000)
 	for _, c := range []struct {
 		m    int
 		want float64
@@ -213,7 +213,7 @@ func subsetMeanBound(x []float64, cells int) float64 {
 // All lower bounds hold at once at least as often as Level says, and all upper
 // bounds; the correlation between cells only helps.
 func TestSimulatedBounds(t *testing.T) {
-	all := simulations(1500, 20000)
+	all := simulations(1500, 8000)
 	for name, noise := range cellNoises {
 		for _, c := range []struct{ n, m int }{{9, 1}, {9, 24}, {12, 6}, {20, 24}} {
 			rng := rand.New(rand.NewPCG(64, uint64(100*c.n+c.m)))
