@@ -112,22 +112,60 @@ func rounds(distance, spread float64, tail *big.Rat, power float64) (n int, ok b
 		return 0, false
 	}
 	below := normalTail(distance / spread) // of +Inf, 0, without spread
-	enough := func(n int) bool {
-		k := narrowest(n, tail)
-		return k > 0 && binomialAtMost(n, k-1, below) >= power
-	}
+	enough := func(n, k int) bool { return k > 0 && binomialAtMost(n, k-1, below) >= power }
 	for _, n := range goodRounds {
-		if enough(n) {
+		if enough(n, narrowest(n, tail)) {
 			return n, true
 		}
 	}
-	last := goodRounds[len(goodRounds)-1]
-	for n := last + 1; n <= MaxExactRounds; n++ {
-		if enough(n) {
-			return n, true
+	for rank := rankAt(goodRounds[len(goodRounds)-1], tail); rank.n < MaxExactRounds; {
+		if rank.next(); enough(rank.n, rank.k) {
+			return rank.n, true
 		}
 	}
 	return noether(below, tail, power)
+}
+
+// rank is narrowest for one n after the other. A rank of its own for each of a
+// thousand n would add up half a million whole numbers.
+type rank struct {
+	tail                *big.Rat
+	n, k                int
+	all                 *big.Int // 2^n
+	missed, term, below *big.Int // sum of C(n,j) for j < k; C(n,k); C(n,k-1), 0 with k = 0
+}
+
+func rankAt(n int, tail *big.Rat) *rank {
+	r := &rank{tail: tail, n: n, all: new(big.Int).Lsh(big.NewInt(1), uint(n)), missed: new(big.Int), term: big.NewInt(1), below: new(big.Int)}
+	r.climb()
+	return r
+}
+
+// next goes from n to n+1 by Pascal's rule: C(n+1,j) = C(n,j) + C(n,j-1).
+func (r *rank) next() {
+	r.missed.Sub(r.missed.Lsh(r.missed, 1), r.below)
+	r.term.Add(r.term, r.below)
+	if r.k > 0 { // C(n+1,k-1) = C(n,k-1) (n+1)/(n+2-k)
+		r.below.Mul(r.below, big.NewInt(int64(r.n+1)))
+		r.below.Quo(r.below, big.NewInt(int64(r.n+2-r.k)))
+	}
+	r.n++
+	r.all.Lsh(r.all, 1)
+	r.climb() // k never falls: P(Bin(n+1,1/2) <= k-1) is at most P(Bin(n,1/2) <= k-1)
+}
+
+// climb raises k as far as the tail allows.
+func (r *rank) climb() {
+	for r.k < (r.n+1)/2 {
+		more := new(big.Int).Add(r.missed, r.term)
+		if exceeds(more, r.all, r.tail) {
+			return
+		}
+		r.missed = more
+		r.below.Set(r.term)
+		nextBinomial(r.term, r.n, r.k)
+		r.k++
+	}
 }
 
 func noether(below float64, tail *big.Rat, power float64) (n int, ok bool) {

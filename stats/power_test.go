@@ -2,6 +2,7 @@ package stats
 
 import (
 	"math"
+	"math/big"
 	"math/bits"
 	"testing"
 )
@@ -165,5 +166,18 @@ func TestPowerRefuses(t *testing.T) {
 	}
 	if got, ok := RoundsNeeded(0.1, 0, 0.95, 0.8); !ok || got != 9 {
 		t.Errorf("no spread: %d rounds %v", got, ok)
+	}
+}
+
+// One n after the other is what each n by itself is.
+func TestRankAfterRank(t *testing.T) {
+	for _, tail := range []*big.Rat{big.NewRat(1, 40), big.NewRat(1, 20), big.NewRat(1, 480), big.NewRat(1, 2), big.NewRat(1, 1_000_000)} {
+		r := rankAt(1, tail)
+		for n := 1; n <= 300; n++ {
+			if want := narrowest(n, tail); r.n != n || r.k != want {
+				t.Fatalf("tail %v: rank %d of %d values, want %d of %d", tail, r.k, r.n, want, n)
+			}
+			r.next()
+		}
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"testing"
 )
@@ -55,15 +54,6 @@ func (noise cellNoise) rounds(rng *rand.Rand, n, m int) [][]float64 {
 		}
 	}
 	return rounds
-}
-
-// simulations is how many data sets a test draws: some, or many for the long
-// suite.
-func simulations(some, many int) int {
-	if os.Getenv("FANOUTBENCH_LONG") != "" {
-		return many
-	}
-	return some
 }
 
 // atMost checks that a rate is no higher than a probability, but for noise.
@@ -151,7 +141,7 @@ func TestSimulatedFamilyErrorBesideRealEffects(t *testing.T) {
 }
 
 // One cell is shifted by two standard deviations.
-func TestSimulatedPower(t *testing.T) {
+func TestMaxTSimulatedPower(t *testing.T) {
 	all := simulations(1000, 8000)
 	for _, c := range []struct {
 		m    int
@@ -224,8 +214,8 @@ func TestSimulatedBounds(t *testing.T) {
 					t.Fatal(err)
 				}
 				level = bounds.Level
-				lower += count(slices.ContainsFunc(bounds.Cells, func(b Bound) bool { return b.Lower > 0 }))
-				upper += count(slices.ContainsFunc(bounds.Cells, func(b Bound) bool { return b.Upper < 0 }))
+				lower += count(slices.ContainsFunc(bounds.Cells, func(b CellBounds) bool { return b.Lower > 0 }))
+				upper += count(slices.ContainsFunc(bounds.Cells, func(b CellBounds) bool { return b.Upper < 0 }))
 			}
 			atMost(t, fmt.Sprintf("%s, n=%d, %d cells: a lower bound misses", name, c.n, c.m), lower, all, 1-level)
 			atMost(t, fmt.Sprintf("%s, n=%d, %d cells: an upper bound misses", name, c.n, c.m), upper, all, 1-level)

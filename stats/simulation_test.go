@@ -92,10 +92,10 @@ func TestSimulatedCoverageOfIntervals(t *testing.T) {
 				o, _ := OrderStatistic(x, 0.95)
 				u, _ := UpperBound(x, 0.95)
 				l, _ := LowerBound(x, 0.95)
-				rank += one(r.Low <= 0 && 0 <= r.High)
-				order += one(o.Low <= 0 && 0 <= o.High)
-				upper += one(0 <= u.Value)
-				lower += one(l.Value <= 0)
+				rank += oneIf(r.Low <= 0 && 0 <= r.High)
+				order += oneIf(o.Low <= 0 && 0 <= o.High)
+				upper += oneIf(0 <= u.Value)
+				lower += oneIf(l.Value <= 0)
 				level = [3]float64{r.Level, o.Level, u.Level}
 				widths[0], widths[1] = append(widths[0], r.High-r.Low), append(widths[1], o.High-o.Low)
 			})
@@ -119,7 +119,7 @@ func TestSimulatedCoverageOfIntervals(t *testing.T) {
 	}
 }
 
-func one(b bool) int {
+func oneIf(b bool) int {
 	if b {
 		return 1
 	}
@@ -136,7 +136,7 @@ func TestSignedRankMissesTheMedianOfSkewedNoise(t *testing.T) {
 		held, sets := 0, 1000
 		eachSample(noise, 60, sets, 65, func(x []float64) {
 			r, _ := SignedRank(x, 0.95)
-			held += one(r.Low <= 0 && 0 <= r.High)
+			held += oneIf(r.Low <= 0 && 0 <= r.High)
 		})
 		if share := float64(held) / float64(sets); share > 0.92 {
 			t.Errorf("%s, n=60: covers the median in %v of the cases", noise.name, share)
@@ -156,8 +156,8 @@ func TestSimulatedMargins(t *testing.T) {
 				moved := mapped(x, func(v float64) float64 { return v + edge })
 				e, _ := Equivalent(moved, margin, 0.95)
 				b, _ := NonInferior(moved, margin, 0.95)
-				equivalent += one(e.Within)
-				below += one(b.Within)
+				equivalent += oneIf(e.Within)
+				below += oneIf(b.Within)
 			})
 			limit := 0.05*float64(sets) + float64(sets)*errorBound(0.05, sets)
 			if float64(equivalent) > limit || edge > 0 && float64(below) > limit {
@@ -174,7 +174,7 @@ func TestSimulatedMargins(t *testing.T) {
 		passed := 0
 		eachSample(roundNoises[0], n, sets, 69, func(x []float64) {
 			got, _ := c.passes(x, margin, 0.95)
-			passed += one(got.Within)
+			passed += oneIf(got.Within)
 		})
 		if share := float64(passed) / float64(sets); share < 0.8-errorBound(0.8, sets) {
 			t.Errorf("%s in %v of the cases after %d rounds", c.name, share, n)
@@ -191,7 +191,7 @@ func TestSimulatedPower(t *testing.T) {
 		found := 0
 		eachSample(roundNoises[0], n, sets, 71, func(x []float64) {
 			o, _ := OrderStatistic(mapped(x, func(v float64) float64 { return 0.02*v + effect }), 0.95)
-			found += one(o.Low > 0)
+			found += oneIf(o.Low > 0)
 		})
 		if share := float64(found) / float64(sets); math.Abs(share-0.8) > errorBound(0.8, sets) {
 			t.Errorf("n=%d: an effect of %v is found in %v of the cases", n, effect, share)
@@ -209,7 +209,7 @@ func TestSimulatedPosition(t *testing.T) {
 		for range sets {
 			for i := range x {
 				first[i] = rng.IntN(2) == 1
-				x[i] = laplace(rng) + 0.3*float64(i) + cost*float64(one(!first[i]))
+				x[i] = laplace(rng) + 0.3*float64(i) + cost*float64(oneIf(!first[i]))
 			}
 			if got, ok := PositionEffect(x, first); ok && got.P <= 0.05 {
 				small++

@@ -9,7 +9,7 @@ import (
 // holds for all cells at once.
 type Bounds struct {
 	// Cells has the two bounds of every cell, in the caller's order.
-	Cells []Bound
+	Cells []CellBounds
 	// Level is the attained level of the lower bounds, and of the upper bounds:
 	// the probability that all of them hold is at least this, whatever the
 	// correlation of the cells. Both families together hold with at least
@@ -19,8 +19,8 @@ type Bounds struct {
 	Rank int
 }
 
-// Bound is a pair of one-sided bounds for the median of one cell.
-type Bound struct{ Lower, Upper float64 }
+// CellBounds are the one-sided bounds for the median of one cell.
+type CellBounds struct{ Lower, Upper float64 }
 
 // FewRoundsError says that no bound for all cells at once exists at a level, and
 // how many rounds would give one.
@@ -53,24 +53,14 @@ func SimultaneousBounds(rounds [][]float64, level float64) (Bounds, error) {
 	share := new(big.Rat).Mul(half, big.NewRat(2, int64(cells)))
 	k := narrowest(n, share)
 	if k == 0 {
-		return Bounds{}, &FewRoundsError{Rounds: n, Cells: cells, Needed: roundsFor(share), Level: level}
+		return Bounds{}, &FewRoundsError{Rounds: n, Cells: cells, Needed: fewestValues(share), Level: level}
 	}
-	bounds := Bounds{Cells: make([]Bound, cells), Level: simultaneousLevel(n, k, cells), Rank: k}
+	bounds := Bounds{Cells: make([]CellBounds, cells), Level: simultaneousLevel(n, k, cells), Rank: k}
 	for c := range cells {
 		sorted := ordered(column(rounds, c))
-		bounds.Cells[c] = Bound{Lower: sorted[k-1], Upper: sorted[n-k]}
+		bounds.Cells[c] = CellBounds{Lower: sorted[k-1], Upper: sorted[n-k]}
 	}
 	return bounds, nil
-}
-
-// roundsFor is the smallest n with 2^-n <= share and an x(1) that is not the
-// median itself.
-func roundsFor(share *big.Rat) int {
-	n := 2
-	for narrowest(n, share) == 0 {
-		n++
-	}
-	return n
 }
 
 // simultaneousLevel is 1 - cells P(Bin(n,1/2) <= k-1).

@@ -47,7 +47,7 @@ func TestSimultaneousBoundsByHand(t *testing.T) {
 			t.Errorf("n=%d, %d cells: level %v, rank %d, %d cells, by hand %v and %d", c.n, c.m, got.Level, got.Rank, len(got.Cells), want, c.k)
 		}
 		for i, b := range got.Cells {
-			if want := (Bound{float64(c.k + i), float64(c.n + 1 - c.k + i)}); b != want {
+			if want := (CellBounds{float64(c.k + i), float64(c.n + 1 - c.k + i)}); b != want {
 				t.Errorf("n=%d, cell %d of %d: %v, by hand %v", c.n, i, c.m, b, want)
 			}
 		}
@@ -91,7 +91,7 @@ func TestSimultaneousBoundsProperties(t *testing.T) {
 				if m := negated.Cells[c]; m.Lower != -bound.Upper || m.Upper != -bound.Lower {
 					t.Errorf("cell %d: negated %v, was %v", c, m, bound)
 				}
-				if s := scaled.Cells[c]; s != (Bound{4 * bound.Lower, 4 * bound.Upper}) {
+				if s := scaled.Cells[c]; s != (CellBounds{4 * bound.Lower, 4 * bound.Upper}) {
 					t.Errorf("cell %d: four times as large %v, was %v", c, s, bound)
 				}
 				if w := wider.Cells[c]; w.Lower > bound.Lower || w.Upper < bound.Upper || wider.Level < a.Level {
@@ -107,7 +107,7 @@ func TestFewRounds(t *testing.T) {
 		n, m   int
 		level  float64
 		needed int
-	}{{4, 1, 0.95, 5}, {1, 1, 0.95, 5}, {8, 24, 0.95, 9}, {9, 26, 0.95, 10}, {9, 6, 0.99, 10}, {1, 1, 0.1, 2}} {
+	}{{4, 1, 0.95, 5}, {1, 1, 0.95, 5}, {8, 24, 0.95, 9}, {9, 26, 0.95, 10}, {9, 6, 0.99, 10}} {
 		_, err := SimultaneousBounds(counting(c.n, c.m), c.level)
 		var few *FewRoundsError
 		if !errors.As(err, &few) || *few != (FewRoundsError{c.n, c.m, c.needed, c.level}) {
