@@ -1,16 +1,18 @@
 package results
 
+import "github.com/fanoutbench/fanoutbench/results/verdict"
+
 // Decisions. The first is of runs whose plan has no family, and of those that are
 // not verified or whose arms make every figure descriptive.
 const (
 	DecisionNone         = "none"
-	DecisionImproved     = "improved"     // some primary cell is faster, none slower
-	DecisionRegressed    = "regressed"    // some primary cell is slower
-	DecisionEquivalent   = "equivalent"   // every primary cell is within the margin
-	DecisionInconclusive = "inconclusive" // the cells say what could have been seen, and what would settle it
-	DecisionIdentical    = "identical"    // both arms executed the same files with the same options and dependencies
-	DecisionInsufficient = "insufficient" // fewer rounds than any interval exists for
-	DecisionNotInferior  = "not-inferior" // of a cell in the role of non-inferiority only
+	DecisionImproved     = verdict.Improved     // some primary cell is faster, none slower
+	DecisionRegressed    = verdict.Regressed    // some primary cell is slower
+	DecisionEquivalent   = verdict.Equivalent   // every primary cell is within the margin
+	DecisionInconclusive = verdict.Inconclusive // the cells say what could have been seen, and what would settle it
+	DecisionIdentical    = verdict.Identical    // both arms executed the same files with the same options and dependencies
+	DecisionInsufficient = verdict.Insufficient // fewer rounds than any interval exists for
+	DecisionNotInferior  = verdict.NotInferior  // of a cell in the role of non-inferiority only
 )
 
 // Decisions are all that a verdict may say, DecisionNone first.
@@ -62,7 +64,7 @@ type PrimaryAnalysis struct {
 // ControlAnalysis is the same family with the control in the candidate's place:
 // what this run shows where there is no difference.
 type ControlAnalysis struct {
-	Failed  bool              `json:"failed"` // some cell of it was found slower or faster, or depends on the position
+	Failed  bool              `json:"failed"` // some cell of it was found slower or faster
 	Reason  string            `json:"reason"`
 	Primary []PrimaryAnalysis `json:"primary"`
 }

@@ -11,6 +11,12 @@ import (
 // check holds what stands in a result against the plan and against itself. It
 // does not recompute figures: that takes the trials, see Verify.
 func (r Result) check(p Plan) error {
+	if p.Kind == KindAnytime && r.Verdict.Status == StatusVerified {
+		if r.Rounds < 1 || r.Rounds > p.Rounds {
+			return unwanted("rounds", r.Rounds, "1 to %d, which the plan allows", p.Rounds)
+		}
+		p = p.UpTo(r.Rounds)
+	}
 	for _, f := range []struct {
 		name      string
 		got, want any
@@ -34,6 +40,9 @@ func (r Result) check(p Plan) error {
 	if err := r.Verdict.check(); err != nil {
 		return err
 	}
+	if err := r.checkDecision(p); err != nil {
+		return err
+	}
 	if err := r.checkArms(p); err != nil {
 		return err
 	}
@@ -47,10 +56,15 @@ func (r Result) check(p Plan) error {
 // run has a summary.
 func (r Result) checkRows(p Plan) error {
 	if r.Verdict.Status != StatusVerified {
-		if len(r.Summary) != 0 {
-			return unwanted("summary", fmt.Sprintf("%d rows", len(r.Summary)), "none in a run with status %s", r.Verdict.Status)
+		if n := len(r.Summary) + len(r.Control); n != 0 {
+			return unwanted("summary and control", fmt.Sprintf("%d rows", n), "none in a run with status %s", r.Verdict.Status)
 		}
 		return nil
+	}
+	rows := len(p.Counts) * len(p.Metadata) * len(Metrics)
+	control := 0
+	if p.Control != nil {
+		control = rows
 	}
 	for _, f := range []struct {
 		name      string
@@ -60,7 +74,8 @@ func (r Result) checkRows(p Plan) error {
 		{"fence_rows", r.FenceRows, p.FencePerRun},
 		{"warmup_rows", r.WarmupRows, p.WarmupRows()},
 		{"full_rows", r.FullRows, p.FullRows},
-		{"the number of summary rows", len(r.Summary), len(p.Counts) * len(p.Metadata) * len(Metrics)},
+		{"the number of summary rows", len(r.Summary), rows},
+		{"the number of control rows", len(r.Control), control},
 	} {
 		if f.got != f.want {
 			return unwanted(f.name, f.got, "%d by the plan", f.want)
@@ -82,8 +97,8 @@ func (v Verdict) check() error {
 	default:
 		return unwanted("verdict.status", v.Status, "%q, %q or %q", StatusVerified, StatusIncomplete, StatusInvalid)
 	}
-	if v.Decision != DecisionNone {
-		return unwanted("verdict.decision", v.Decision, "%q", DecisionNone)
+	if !slices.Contains(Decisions, v.Decision) {
+		return unwanted("verdict.decision", v.Decision, "one of %q", Decisions)
 	}
 	return nil
 }

@@ -71,6 +71,21 @@
 // Counters are means over the trials of rounds 0 and later. Package stats has
 // the formulas; products that are then added do not occur here.
 //
+// # Decisions
+//
+// A plan may have a family of primary cells, a margin, and a control: the reference
+// once more, as a third arm of every round. Analyze says what the trials mean for
+// the family, by the rules of package verdict, and stands in result.json as
+// analysis; control has the summary of control against reference. The decision of
+// the verdict is that of the analysis, unless both arms executed the same files with
+// the same options and dependencies: then it is identical, whatever the figures say.
+// A plan without a family, as all were once, decides nothing: none.
+//
+// A plan of kind anytime is looked at after every round, and its run is complete
+// when it ended at the first look at which every primary cell was settled, or at
+// the last round. rounds in the result is then the number that was run, and every
+// count of rows is in proportion (Plan.UpTo).
+//
 // # Disturbance
 //
 // A trial's disturbance is what went on beside it: steal, CPU pressure, context

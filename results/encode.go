@@ -98,17 +98,28 @@ func (r *Result) normal() {
 		r.Arms[name] = a
 	}
 	r.Summary = listed(r.Summary)
-	for i := range r.Summary {
-		r.Summary[i].Reductions = listed(r.Summary[i].Reductions)
-		r.Summary[i].Counters = orEmpty(r.Summary[i].Counters)
-		for arm, names := range r.Summary[i].Counters {
-			r.Summary[i].Counters[arm] = orEmpty(names)
+	normalRows(r.Summary)
+	normalRows(r.Control)
+	if a := r.Analysis; a != nil {
+		a.Primary, a.Effects = listed(a.Primary), listed(a.Effects)
+		if a.Control != nil {
+			a.Control.Primary = listed(a.Control.Primary)
 		}
 	}
 	e := &r.Environment
 	e.Command = listed(e.Command)
 	e.Cgroup, e.Pressure, e.GC = orEmpty(e.Cgroup), orEmpty(e.Pressure), orEmpty(e.GC)
 	e.StartedAt, e.EndedAt = e.StartedAt.UTC(), e.EndedAt.UTC()
+}
+
+func normalRows(rows []SummaryRow) {
+	for i := range rows {
+		rows[i].Reductions = listed(rows[i].Reductions)
+		rows[i].Counters = orEmpty(rows[i].Counters)
+		for arm, names := range rows[i].Counters {
+			rows[i].Counters[arm] = orEmpty(names)
+		}
+	}
 }
 
 func orEmpty[K comparable, V any](m map[K]V) map[K]V {

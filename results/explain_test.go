@@ -159,7 +159,7 @@ func TestExplainLeavesRoundsOut(t *testing.T) {
 			}
 			kept = append(kept, trial)
 		}
-		want, err := summarizeMetric(p, kept, row.Metric)
+		want, err := summarizeMetric(p, kept, row.Metric, Candidate)
 		if err != nil {
 			t.Fatal(err)
 		}

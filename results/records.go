@@ -185,6 +185,7 @@ type Failure struct {
 type Verdict struct {
 	Status   string   `json:"status"`
 	Decision string   `json:"decision"`
+	Reason   string   `json:"reason,omitempty"` // one sentence, of a decision other than none
 	Failure  *Failure `json:"failure,omitempty"`
 	Warnings []string `json:"warnings,omitempty"`
 }

@@ -7,6 +7,7 @@ import (
 
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"strconv"
@@ -51,11 +52,12 @@ func (f *Folder) holds() error {
 	if f.Result.Verdict.Status != StatusVerified {
 		return nil
 	}
-	rows, err := Summarize(f.Plan, f.Trials)
+	figures, err := figuresOf(f.Plan, f.Trials)
 	if err != nil {
 		return err
 	}
-	return sameRows(f.Result.Summary, rows)
+	return errors.Join(sameRows(f.Result.Summary, figures.summary), sameRows(f.Result.Control, figures.control),
+		sameAnalysis(f.Result.Analysis, figures.analysis))
 }
 
 // report is what every format shows; its JSON is the format json.

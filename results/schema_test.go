@@ -134,6 +134,7 @@ func TestSchemaHasSameLists(t *testing.T) {
 		{"trial.schema.json", []string{"properties", "metadata"}, metadataKinds},
 		{"result.schema.json", []string{"properties", "transport"}, transports},
 		{"result.schema.json", []string{"$defs", "row", "properties", "metric"}, Metrics},
+		{"result.schema.json", []string{"$defs", "decision"}, Decisions},
 		{"result.schema.json", []string{"$defs", "verdict", "properties", "status"}, []string{StatusVerified, StatusIncomplete, StatusInvalid}},
 	} {
 		b, err := os.ReadFile(filepath.Join("schema", c.file))

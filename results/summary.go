@@ -14,6 +14,11 @@ const Level = 0.95
 // plan's order, one row for each of Metrics. Round -1 is left out. A missing,
 // surplus or misplaced trial is an error.
 func Summarize(p Plan, trials []Trial) ([]SummaryRow, error) {
+	return summarize(p, trials, Candidate)
+}
+
+// summarize is Summarize with the arm of that name in the candidate's place.
+func summarize(p Plan, trials []Trial, arm string) ([]SummaryRow, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err
 	}
@@ -26,19 +31,13 @@ func Summarize(p Plan, trials []Trial) ([]SummaryRow, error) {
 	if err := s.complete(); err != nil {
 		return nil, err
 	}
-	cells := map[cell][]Trial{}
-	for _, t := range trials {
-		if t.Round >= 0 {
-			key := cell{t.Count, t.Metadata}
-			cells[key] = append(cells[key], t)
-		}
-	}
+	cells := byCell(trials)
 	var rows []SummaryRow
 	for _, count := range p.Counts {
 		for _, metadata := range p.Metadata {
 			key := cell{count, metadata}
 			for _, metric := range Metrics {
-				row, err := summarizeMetric(p, cells[key], metric)
+				row, err := summarizeMetric(p, cells[key], metric, arm)
 				if err != nil {
 					return nil, fmt.Errorf("count %d, metadata %s, %s: %w", count, metadata, metric, err)
 				}
@@ -55,16 +54,16 @@ type cell struct {
 	metadata string
 }
 
-func summarizeMetric(p Plan, trials []Trial, metric string) (SummaryRow, error) {
+func summarizeMetric(p Plan, trials []Trial, metric, arm string) (SummaryRow, error) {
 	reference := roundMeans(p, trials, Reference, metric)
-	candidate := roundMeans(p, trials, Candidate, metric)
+	candidate := roundMeans(p, trials, arm, metric)
 	row := SummaryRow{
 		ReferenceMS: median(present(reference)),
 		CandidateMS: median(present(candidate)),
 		Reductions:  make([]*float64, p.Rounds),
 		Counters: map[string]map[string]float64{
 			Reference: counterMeans(trials, Reference),
-			Candidate: counterMeans(trials, Candidate),
+			arm:       counterMeans(trials, arm),
 		},
 	}
 	for i := range row.Reductions {

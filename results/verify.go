@@ -119,29 +119,46 @@ func (v *verifier) hashes() {
 	v.check("raw_sha256", err, "%s", v.rawSum)
 }
 
-// figures recomputes the summary from the trials and holds both of its copies
-// against it.
+// figures recomputes the figures from the trials and holds what the files say
+// against them.
 func (v *verifier) figures() {
-	rows, err := v.recomputed()
+	f, err := v.recomputed()
 	wrong := err
 	if err == nil {
-		wrong = sameRows(v.result.Summary, rows)
+		wrong = sameRows(v.result.Summary, f.summary)
 	}
-	v.check("summary", wrong, "%d rows of %s recomputed", len(rows), ResultFile)
+	v.check("summary", wrong, "%d rows of %s recomputed", len(f.summary), ResultFile)
+	v.check(SummaryFile, v.sameTable(f.summary, err), "recomputed, equal byte for byte")
+	if len(v.plan.Primary) == 0 && v.plan.Control == nil {
+		return
+	}
 	if err == nil {
-		err = v.sameTable(rows)
+		err = sameRows(v.result.Control, f.control)
 	}
-	v.check(SummaryFile, err, "recomputed, equal byte for byte")
+	if err == nil {
+		err = sameAnalysis(v.result.Analysis, f.analysis)
+	}
+	if err == nil && v.result.decided().Decision != v.result.Verdict.Decision {
+		err = unwanted("verdict.decision", v.result.Verdict.Decision, "%q, which follows from the trials and the arms", v.result.decided().Decision)
+	}
+	v.check("decision", err, "%s: %s", v.result.Verdict.Decision, v.result.Verdict.Reason)
 }
 
-func (v *verifier) recomputed() ([]SummaryRow, error) {
+func (v *verifier) recomputed() (figures, error) {
 	if err := needs(v.planErr, v.rawErr, v.resErr); err != nil {
-		return nil, err
+		return figures{}, err
 	}
-	return Summarize(v.plan, v.trials)
+	if v.result.Verdict.Status != StatusVerified {
+		// Its trials end anywhere and it has no figures; status says so.
+		return figures{}, unwanted("verdict.status", v.result.Verdict.Status, "%q: there are no figures otherwise", StatusVerified)
+	}
+	return figuresOf(v.plan, v.trials)
 }
 
-func (v *verifier) sameTable(rows []SummaryRow) error {
+func (v *verifier) sameTable(rows []SummaryRow, err error) error {
+	if err != nil {
+		return err
+	}
 	got, err := readFile(v.dir, SummaryFile, MaxSummary)
 	if err != nil {
 		return err
@@ -182,12 +199,16 @@ func (v *verifier) counts() {
 	if err == nil && v.result.Verdict.Status != StatusVerified {
 		return // the plan's numbers do not bind a run that ended early; status says so
 	}
-	v.count("trials", err, len(v.trials), v.plan.Len(), v.plan.Len())
-	v.count("verified_rows", err, v.result.VerifiedRows, rows, v.plan.RowsPerRun)
-	v.count("fence_rows", err, v.result.FenceRows, fence, v.plan.FencePerRun)
+	plan := v.plan
+	if err == nil && plan.Kind == KindAnytime {
+		plan = plan.UpTo(v.result.Rounds)
+	}
+	v.count("trials", err, len(v.trials), plan.Len(), plan.Len())
+	v.count("verified_rows", err, v.result.VerifiedRows, rows, plan.RowsPerRun)
+	v.count("fence_rows", err, v.result.FenceRows, fence, plan.FencePerRun)
 	warmup := 0
 	if err == nil {
-		warmup = v.plan.WarmupRows()
+		warmup = plan.WarmupRows()
 	}
 	v.count("warmup_rows", err, v.result.WarmupRows, warmup, warmup)
 	if v.plan.FullRows > 0 {

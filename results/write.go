@@ -19,7 +19,8 @@ type Run struct {
 	raw     rawFile
 	size    int64 // bytes of whole lines in raw
 	seq     *sequence
-	broken  error // the failed write after which nothing more is written
+	trials  []Trial // of an anytime plan
+	broken  error   // the failed write after which nothing more is written
 	closed  bool
 }
 
@@ -112,7 +113,20 @@ func (r *Run) Append(t Trial) error {
 		return r.broken
 	}
 	r.size += int64(len(line))
+	if r.plan.Kind == KindAnytime {
+		r.trials = append(r.trials, t)
+	}
 	return nil
+}
+
+// Settled says, after the last trial of a round, whether the run of an anytime
+// plan ends here. A fixed plan's run does not.
+func (r *Run) Settled() (bool, error) {
+	whole := len(r.trials) / r.plan.perRound()
+	if len(r.trials)%r.plan.perRound() != 0 || whole < 2 {
+		return false, nil
+	}
+	return Settled(r.plan.UpTo(whole-1), r.trials)
 }
 
 // Close closes raw.jsonl without a result. It does nothing after Finish.
@@ -138,9 +152,9 @@ type Outcome struct {
 	Environment  Environment
 }
 
-// Finish reads plan.json and raw.jsonl back, computes the summary and writes
-// summary.csv and then result.json, each whole or not at all. The summary of a
-// run that is not verified is empty. A verdict of verified over trials that are
+// Finish reads plan.json and raw.jsonl back, computes the figures and the
+// decision and writes summary.csv and then result.json, each whole or not at all.
+// A run that is not verified has neither. A verdict of verified over trials that are
 // not all there, or over other numbers of rows than the plan's, is an error and
 // writes no result.
 func (r *Run) Finish(out Outcome) (Result, error) {
@@ -192,6 +206,9 @@ func (r *Run) result(out Outcome) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
+	if out.Verdict.Decision != DecisionNone {
+		return Result{}, unwanted("verdict.decision", out.Verdict.Decision, "%q: it is made here, from the figures", DecisionNone)
+	}
 	out = places().outcome(out)
 	result := Result{
 		Schema: Schema, ToolVersion: plan.ToolVersion, Transport: plan.Transport,
@@ -201,9 +218,14 @@ func (r *Run) result(out Outcome) (Result, error) {
 		Environment: out.Environment, Verdict: out.Verdict,
 	}
 	if out.Verdict.Status == StatusVerified {
-		result.Summary, err = Summarize(plan, trials)
+		f, err := figuresOf(plan, trials)
+		if err != nil {
+			return Result{}, err
+		}
+		result.Rounds, result.Summary, result.Control, result.Analysis = f.plan.Rounds, f.summary, f.control, f.analysis
+		result.Verdict = result.decided()
 	}
-	return result, err
+	return result, nil
 }
 
 // settle returns the value as it reads back, and its bytes. Bytes that are not

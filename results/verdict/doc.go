@@ -40,7 +40,8 @@
 // at once. A cell is settled when its e-value is at least 20 m (improved or
 // regressed by the sign of the estimate), or when the interval at level 1-0.05/m
 // lies within the margin (equivalent); in the role of non-inferiority when that
-// interval's upper end is within the margin or its lower end above zero. The run
+// interval's upper end is within the margin, or its lower end above zero and the
+// estimate beyond the margin. The run
 // ends when every cell is settled, or at the last round of the plan.
 //
 // # The family

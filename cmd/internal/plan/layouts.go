@@ -10,7 +10,7 @@ import (
 // Each arm draws its layouts by itself, or a lucky one of the same program would
 // be on both sides in the same rounds; the seeds of the pool are one list, so
 // that two arms of one program have the same pool.
-var layoutStreams = [2]uint64{0x1a7001, 0x1a7002}
+var layoutStreams = [3]uint64{0x1a7001, 0x1a7002, 0x1a7003}
 
 const layoutSeedStream = 0x5eed1a
 

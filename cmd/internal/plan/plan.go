@@ -17,6 +17,9 @@ import (
 // coinStream separates the coins' random numbers from others of the same seed.
 const coinStream = 0xc0135
 
+// placeStream is that of the control's places.
+const placeStream = 0x97ace
+
 // fencePerPair is how many fence rows each way from a detokenizer to a consumer
 // gets.
 const fencePerPair = stream.Steps
@@ -24,8 +27,8 @@ const fencePerPair = stream.Steps
 // Routings are how each arm's detokenizers share the rows, by its options.
 func Routings(p results.Plan) (map[string]protocol.Routing, error) {
 	routings := map[string]protocol.Routing{}
-	for name, arm := range map[string]results.ArmPlan{results.Reference: p.Reference, results.Candidate: p.Candidate} {
-		r, err := protocol.ParseRouting(arm.Options)
+	for _, name := range p.Arms() {
+		r, err := protocol.ParseRouting(p.Of(name).Options)
 		if err != nil {
 			return nil, fmt.Errorf("plan: %s: %w", name, err)
 		}
@@ -41,8 +44,9 @@ func FencePaths(p results.Plan) (stream.Paths, error) {
 }
 
 // New fills in what follows from the settings already in p and from the source
-// of its streams: the order of the arms in each round, by one fair coin a round,
-// and the numbers of rows. It fails on options of the arms that say nothing of how
+// of its streams: the order of the arms in each round, by one fair coin a round
+// and, with a control, one of three places for it, so that each of the six orders
+// is as likely; and the numbers of rows. It fails on options of the arms that say nothing of how
 // wide a fence they need.
 func New(p results.Plan, source stream.Source) (results.Plan, error) {
 	paths, err := FencePaths(p)
@@ -60,15 +64,31 @@ func New(p results.Plan, source stream.Source) (results.Plan, error) {
 	}
 	p.Reference.Layout = drawn(p, p.Reference.Layouts, layoutStreams[0])
 	p.Candidate.Layout = drawn(p, p.Candidate.Layouts, layoutStreams[1])
+	if p.Control != nil {
+		control := p.Reference
+		control.Layout = drawn(p, p.Reference.Layouts, layoutStreams[2])
+		p.Control, p.ControlAt = &control, controlPlaces(p)
+	}
 	rows := 0
 	for _, c := range Cells(p) {
 		rows += source.Rows(c)
 	}
-	streams := (p.Rounds + 1) * p.Repetitions * 2
+	streams := (p.Rounds + 1) * p.Repetitions * len(p.Arms())
 	p.RowsPerRun = rows * streams
-	p.FullRows = 2 * stream.FullRows(p.HTTPWorkers)
+	p.FullRows = len(p.Arms()) * stream.FullRows(p.HTTPWorkers)
 	p.FencePerRun = len(p.Counts) * len(p.Metadata) * fencePerPair * p.HTTPWorkers * paths.Rows * streams
 	return p, nil
+}
+
+// controlPlaces are drawn from numbers of their own, so that a run with a control
+// has the coins that it would have without.
+func controlPlaces(p results.Plan) []int {
+	rng := rand.New(rand.NewPCG(p.Seed, placeStream))
+	places := make([]int, max(0, p.Rounds+1))
+	for i := range places {
+		places[i] = rng.IntN(3)
+	}
+	return places
 }
 
 // Cells lists the cells in the order of the trials of a round.

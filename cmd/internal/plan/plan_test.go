@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
@@ -97,5 +98,38 @@ func TestPlaces(t *testing.T) {
 				seen[place.Ordinal] = place
 			}
 		}
+	}
+}
+
+// With a control each of the six orders is as likely, and everything else is as it
+// is without: coins, layouts, streams.
+func TestControlIsDrawn(t *testing.T) {
+	p := defaults()
+	p.Rounds = 999
+	p.Reference.Layouts, p.Candidate.Layouts, p.Process = 4, 4, results.ProcessRound
+	without := mustNew(t, p)
+	p.Control = &results.ArmPlan{}
+	with := mustNew(t, p)
+	if !slices.Equal(with.First, without.First) || !slices.Equal(with.Candidate.Layout, without.Candidate.Layout) {
+		t.Error("coins or layouts changed with the control")
+	}
+	if slices.Equal(with.Control.Layout, with.Reference.Layout) {
+		t.Error("control and reference drew the same layouts")
+	}
+	if with.RowsPerRun != without.RowsPerRun/2*3 || with.FencePerRun != without.FencePerRun/2*3 || with.FullRows != without.FullRows/2*3 {
+		t.Errorf("rows %d, fence rows %d, full rows %d; want half as many more than %d, %d, %d",
+			with.RowsPerRun, with.FencePerRun, with.FullRows, without.RowsPerRun, without.FencePerRun, without.FullRows)
+	}
+	orders := map[string]int{}
+	for round := range with.Rounds {
+		orders[fmt.Sprint(with.Order(round))]++
+	}
+	for order, n := range orders {
+		if n < 999/6-60 || n > 999/6+60 { // five standard deviations
+			t.Errorf("order %s in %d of 999 rounds", order, n)
+		}
+	}
+	if len(orders) != 6 {
+		t.Errorf("%d orders, want six: %v", len(orders), orders)
 	}
 }
