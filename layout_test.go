@@ -73,7 +73,9 @@ var rules = []rule{
 	{packages: "cmd/batchsend", imports: harness},
 	{packages: "cmd/fanoutserve", imports: with(harness, "runtime/...")},
 
-	// No code, only tests: of the tree and its README, and of the example, which runs as a process.
+	// No code, only tests: of the tree and its README, of the Python programs, and of the example, which
+	// runs as a process.
+	{packages: "scripts"},
 	{packages: ".", tests: []string{"results/...", "stats/...", "protocol/..."}},
 	{packages: "examples", tests: harness},
 }

@@ -245,8 +245,10 @@ def helper(classes, opener, fields):
         f"def {HELPER}(message):",
         '    """Opens the wrapped columns for all rows that are still to come."""',
         f"    if isinstance(message, ({', '.join(classes)},)):",
-        f"        for field in ({', '.join(map(repr, fields))},):",
-        f"            setattr(message, field, {opener}(getattr(message, field)))",
+        f"        for field in {tuple(fields)!r}:",
+        "            column = getattr(message, field, None)",
+        "            if column is not None:",
+        f"                setattr(message, field, {opener}(column))",
         "", "",
     ]
 
