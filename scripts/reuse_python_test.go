@@ -190,3 +190,28 @@ func TestReuseRefusesPaths(t *testing.T) {
 		t.Error("an OUT that exists was changed")
 	}
 }
+
+// The page's command does what the page says, on a tree that is made up.
+func TestReuseAsThePageSays(t *testing.T) {
+	page, err := os.ReadFile("../docs/sglang.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, ok := strings.Cut(string(page), "```sh python\npython3 scripts/")
+	line, _, end := strings.Cut(rest, "\n```\n")
+	args := strings.Fields(line)
+	if !ok || !end || len(args) != 3 {
+		t.Fatalf("docs/sglang.md has no command of one line with two folders: %q", line)
+	}
+	dir := t.TempDir()
+	tree, out := filepath.Join(dir, args[1]), filepath.Join(dir, args[2])
+	if err := os.CopyFS(tree, os.DirFS(madeUp)); err != nil {
+		t.Fatal(err)
+	}
+	if _, errs, err := python(t, plainPython, args[0], tree, out); err != nil {
+		t.Fatalf("%v\n%s", err, errs)
+	}
+	if hash(t, filepath.Join(tree, rowsFile)) == hash(t, filepath.Join(out, rowsFile)) {
+		t.Error("the copy is not edited")
+	}
+}
