@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -79,6 +81,9 @@ func TestReuseEditsBothLoops(t *testing.T) {
 			if hash(t, filepath.Join(tree, rowsFile)) != before {
 				t.Error("the original changed")
 			}
+			if want := endsOfLine(t, tree); endsOfLine(t, out) != want {
+				t.Errorf("lines end in %q, want %q alone", endsOfLine(t, out), want)
+			}
 			reference, candidate := playMadeUp(t, tree), playMadeUp(t, out)
 			var opened [][2]int
 			for i := range reference {
@@ -93,6 +98,17 @@ func TestReuseEditsBothLoops(t *testing.T) {
 			}
 		})
 	}
+}
+
+// endsOfLine has each way in which a line ends, once.
+func endsOfLine(t *testing.T, tree string) string {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(tree, rowsFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ends := slices.Sorted(slices.Values(regexp.MustCompile(`\r?\n`).FindAllString(string(b), -1)))
+	return strings.Join(slices.Compact(ends), " and ")
 }
 
 func TestReuseRefusesWhatDiffers(t *testing.T) {
