@@ -4,6 +4,7 @@ package scripts_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -23,12 +24,14 @@ type loopRows struct {
 func TestReuseOfRelease(t *testing.T) {
 	trees, out := setting(t, "FANOUTBENCH_SGLANG_TREES"), filepath.Join(t.TempDir(), "out")
 	tree := filepath.Join(trees, "sglang-0.5.21")
+	const file = "sglang/srt/managers/multi_tokenizer_mixin.py"
+	before := hash(t, filepath.Join(tree, file))
 	printed, errs, err := python(t, sglangPython, "sglang_reuse.py", tree, out)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, errs)
 	}
-	if f := strings.Fields(printed); len(f) != 3 || f[0] != "sglang/srt/managers/multi_tokenizer_mixin.py" {
-		t.Errorf("printed %q, want one file with two hashes", printed)
+	if want := fmt.Sprintf("%s %s %s\n", file, before, hash(t, filepath.Join(out, file))); printed != want || hash(t, filepath.Join(tree, file)) != before {
+		t.Errorf("printed %q, want %q, and the release as it was", printed, want)
 	}
 	const wire = "../runtime/wire/testdata/"
 	frames := []string{"in-plain-32-step0.bin", "in-rich-1-step0.bin", "in-rich-32-step0.bin", "in-rich-32-step2.bin",
