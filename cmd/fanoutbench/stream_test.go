@@ -9,23 +9,22 @@ import (
 	"testing"
 
 	"github.com/fanoutbench/fanoutbench/cmd/internal/stream"
-	"github.com/fanoutbench/fanoutbench/cmd/internal/worker"
 	"github.com/fanoutbench/fanoutbench/cmd/internal/worker/faulty"
 	"github.com/fanoutbench/fanoutbench/protocol"
 	"github.com/fanoutbench/fanoutbench/results"
 )
 
 // Every strategy passes the full stream and delivers the mixed one, over both
-// transports; consumer and pace take turns.
+// transports, two strategies a run; consumer and pace take turns.
 func TestStrategiesMixed(t *testing.T) {
-	for i, s := range worker.List().Strategies {
+	for i, pair := range strategyPairs() {
 		for j, transport := range []string{protocol.TransportMsgpack, protocol.TransportNative} {
-			t.Run(s.Name+"/"+transport, func(t *testing.T) {
+			t.Run(pair[0]+" "+pair[1]+"/"+transport, func(t *testing.T) {
 				t.Parallel()
-				p := measure(t, nil, "--stream", "mixed", "--candidate", "builtin:"+s.Name, "--transport", transport,
+				p := measure(t, nil, "--stream", "mixed", "--reference", "builtin:"+pair[0], "--candidate", "builtin:"+pair[1], "--transport", transport,
 					"--counts", "1,7,40", "--metadata", "plain,rich",
 					"--consumer", []string{protocol.ConsumerDecode, protocol.ConsumerRaw}[(i+j)%2],
-					"--pace", []string{protocol.PaceArrived, protocol.PaceNone}[i/2%2])
+					"--pace", []string{protocol.PaceArrived, protocol.PaceNone}[(i/2+j)%2])
 				p.run(exitOK)
 				f := p.folder()
 				if f.Result.Verdict.Status != results.StatusVerified || f.Result.FullRows != 2*stream.FullRows(4) || f.Plan.Stream != results.StreamMixed {
