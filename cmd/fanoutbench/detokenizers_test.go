@@ -76,7 +76,7 @@ func (p *program) routed(name string, n int, rule string) {
 		if has != (n > 1) || got > float64(n) || n > 1 && got < 1 {
 			p.t.Errorf("%s, %d detokenizers: %v router messages a batch", name, n, got)
 		}
-		if messages := trial.Counters[protocol.CounterMessages]; n == 1 && messages > float64(trial.Count) || messages < 4 {
+		if messages := trial.Counters[protocol.CounterMessages]; n == 1 && messages > float64(trial.Count) || messages < float64(f.Plan.HTTPWorkers) {
 			p.t.Errorf("%s, %d detokenizers: %v messages a batch", name, n, messages)
 		}
 	}

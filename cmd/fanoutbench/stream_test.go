@@ -174,6 +174,22 @@ func TestRecorded(t *testing.T) {
 	}
 }
 
+// The recording of examples/ is replayed as its README says.
+func TestRecordedExample(t *testing.T) {
+	t.Parallel()
+	dir, err := filepath.Abs("../../examples/recorded")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := newProgram(t, nil)
+	p.cmd.Args = append(p.cmd.Args, "run", "--output", p.output, "--rounds", "1", "--stream", "recorded:"+dir)
+	p.run(exitOK)
+	f := p.folder()
+	if f.Result.Verdict.Status != results.StatusVerified || f.Plan.HTTPWorkers != 2 || f.Plan.Counts[0] != 5 || f.Plan.Metadata[0] != "rich" {
+		t.Errorf("verdict %+v, plan %+v", f.Result.Verdict, f.Plan)
+	}
+}
+
 // What is wrong with a stream is said before anything runs.
 func TestStreamErrors(t *testing.T) {
 	var counts []string
