@@ -22,7 +22,7 @@ func TestStrategiesMixed(t *testing.T) {
 			t.Run(pair[0]+" "+pair[1]+"/"+transport, func(t *testing.T) {
 				t.Parallel()
 				p := measure(t, nil, "--stream", "mixed", "--reference", "builtin:"+pair[0], "--candidate", "builtin:"+pair[1], "--transport", transport,
-					"--counts", "1,7,40", "--metadata", []string{"plain,rich", "rich"}[(i+j)/2%2],
+					"--counts", "1,7,40", "--metadata", []string{"plain,rich", "rich"}[((i+1)/2+j)%2],
 					"--consumer", []string{protocol.ConsumerDecode, protocol.ConsumerRaw}[(i+j)%2],
 					"--pace", []string{protocol.PaceArrived, protocol.PaceNone}[(i/2+j)%2])
 				p.run(exitOK)
