@@ -37,14 +37,17 @@ func compare(count, total *big.Int, p *big.Rat) int {
 }
 
 // attained is the coverage of [x(k), x(n+1-k)], 1-2 P(Bin(n,1/2) <= k-1).
-func attained(n, k int) float64 {
+func attained(n, k int) float64 { return attainedSides(n, k, 2) }
+
+// attainedSides is 1 - sides P(Bin(n,1/2) <= k-1).
+func attainedSides(n, k int, sides int64) float64 {
 	all := new(big.Int).Lsh(big.NewInt(1), uint(n))
 	missed, term := new(big.Int), big.NewInt(1)
 	for j := range k {
 		missed.Add(missed, term)
 		nextBinomial(term, n, j)
 	}
-	held := new(big.Int).Sub(all, missed.Lsh(missed, 1))
+	held := new(big.Int).Sub(all, missed.Mul(missed, big.NewInt(sides)))
 	level, _ := new(big.Rat).SetFrac(held, all).Float64()
 	return level
 }

@@ -24,11 +24,12 @@ func OrderStatistic(x []float64, level float64) (Interval, bool) {
 	return Interval{Low: sorted[k-1], High: sorted[n-k], Level: attained(n, k)}, true
 }
 
-// narrowest is the largest k with P(Bin(n,1/2) <= k-1) <= tail, 0 for none.
+// narrowest is the largest k, up to the middle value's rank, with
+// P(Bin(n,1/2) <= k-1) <= tail, 0 for none.
 func narrowest(n int, tail *big.Rat) int {
 	all := new(big.Int).Lsh(big.NewInt(1), uint(n))
 	missed, term, k := new(big.Int), big.NewInt(1), 0
-	for ; k < n/2; k++ {
+	for ; k < (n+1)/2; k++ {
 		if missed.Add(missed, term); exceeds(missed, all, tail) {
 			break
 		}
