@@ -8,7 +8,8 @@
 //	raw.jsonl     Trial: one line each, written as the trial ends
 //	result.json   Result: arms, counts of rows, figures, machine, verdict; indented
 //	summary.csv   the scalar fields of the summary rows, in their order
-//	logs/         what the arms' processes wrote to standard error
+//	logs/         what the arms' processes wrote to standard error, a file an arm,
+//	              each line written when it has ended
 //	profiles/     if asked for: CPU profiles of the workers, made after the last round
 //
 // Create makes the folder, Append adds a trial, Finish reads plan and trials

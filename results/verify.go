@@ -237,7 +237,7 @@ func (v *verifier) outside() {
 		if tree, ok := v.opt.Trees[arm]; ok {
 			err := needs(v.resErr)
 			if err == nil {
-				err = sameSources(tree, v.result.Arms[arm].Sources)
+				err = sameSources(tree, v.result.Arms[arm])
 			}
 			v.check(arm+" sources", err, "%d files below the tree", len(v.result.Arms[arm].Sources))
 		}
@@ -248,7 +248,20 @@ func (v *verifier) outside() {
 	}
 }
 
-func sameSources(tree string, sources []Source) error {
+// sameSources compares a tree's files with those that the arm was built from.
+func sameSources(tree string, arm Arm) error {
+	err := sameFiles(tree, arm.Sources)
+	if err == nil || arm.Revision == "" {
+		return err
+	}
+	changes := ""
+	if arm.Modified == "true" {
+		changes = " with uncommitted changes"
+	}
+	return fmt.Errorf("%w; the arm was built from revision %s%s", err, arm.Revision, changes)
+}
+
+func sameFiles(tree string, sources []Source) error {
 	if len(sources) == 0 {
 		return fmt.Errorf("the result names no source of this arm, want at least one to compare")
 	}

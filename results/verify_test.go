@@ -235,6 +235,22 @@ func TestVerifyRefusesLinks(t *testing.T) {
 	}
 }
 
+// Sources that differ are told with the revision that the tree should stand at.
+func TestSameSources(t *testing.T) {
+	arm := Arm{Sources: []Source{{Path: "a.go", SHA256: sum(nil)}}, Revision: "c0ffee", Modified: "true"}
+	for modified, want := range map[string]string{"true": "; the arm was built from revision c0ffee with uncommitted changes", "false": "; the arm was built from revision c0ffee"} {
+		arm.Modified = modified
+		if err := sameSources(t.TempDir(), arm); err == nil || !strings.Contains(err.Error(), "a.go") || !strings.HasSuffix(err.Error(), want) {
+			t.Errorf("modified %s: got %v, want the file and %q", modified, err, want)
+		}
+	}
+	tree := t.TempDir()
+	overwrite(t, tree, "a.go", "")
+	if err := sameSources(tree, arm); err != nil {
+		t.Errorf("the tree of the arm: %v", err)
+	}
+}
+
 func TestVerifyOutside(t *testing.T) {
 	dir := exampleRun(t)
 	tree := t.TempDir()
@@ -252,6 +268,9 @@ func TestVerifyOutside(t *testing.T) {
 	overwrite(t, tree, "cmd/fanoutbench/main.go", "mein")
 	if _, details := failed(t, dir, opt); !strings.Contains(details, "cmd/fanoutbench/main.go") {
 		t.Errorf("a changed source is not named\n%s", details)
+	}
+	if _, details := failed(t, dir, opt); strings.Contains(details, "revision") {
+		t.Errorf("a revision is named of an arm that has none\n%s", details)
 	}
 	if _, details := failed(t, dir, VerifyOptions{Trees: map[string]string{Candidate: tree}}); !strings.Contains(details, "names no source") {
 		t.Errorf("an arm without sources holds\n%s", details)

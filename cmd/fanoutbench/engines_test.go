@@ -14,7 +14,7 @@ func TestEngines(t *testing.T) {
 			p := measure(t, nil, "--counts", "1,5,32", "--metadata", "plain,rich",
 				"--candidate", "builtin:grouped", "--reference-set", "zmq="+engine, "--candidate-set", "zmq=zmtp")
 			p.run(exitOK)
-			p.verified("msgpack", "grouped")
+			p.verified("msgpack", "per-row", "grouped")
 			p.has("stdout", p.stdout.String(), "strategy per-row, options detokenizers=1", "zmq="+engine+"\n", "zmq=zmtp\n")
 		})
 	}

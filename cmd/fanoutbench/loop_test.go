@@ -21,7 +21,7 @@ func TestRouterLoop(t *testing.T) {
 		for j, rule := range []string{protocol.RouterRID, protocol.RouterIPC} {
 			args := []string{
 				"--loop", "router", "--candidate", "builtin:" + s.Name, "--candidate-set", "router=" + rule,
-				"--counts", "1,5,32", "--metadata", "plain,rich", "--http-workers", "3",
+				"--counts", "1,32", "--metadata", "plain,rich", "--http-workers", "3",
 				"--consumer", []string{protocol.ConsumerDecode, protocol.ConsumerRaw}[(i+j)%2],
 				"--pace", []string{protocol.PaceArrived, protocol.PaceNone, "2000"}[(i+j)%3],
 			}

@@ -25,7 +25,7 @@ func TestMemoryGainsNothing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			args := append(args, "--reference", "builtin:grouped", "--candidate", "builtin:grouped",
-				"--http-workers", "1", "--counts", "1,5", "--rounds", "2", "--repetitions", "3")
+				"--http-workers", "1", "--counts", "1,5", "--repetitions", "2")
 			p := measure(t, []string{envFault + "=" + faulty.Fault{Kind: faulty.Remember}.String()}, args...)
 			p.run(exitOK)
 			for _, arm := range []string{results.Reference, results.Candidate} {

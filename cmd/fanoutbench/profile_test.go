@@ -18,7 +18,7 @@ import (
 // what it would be without, and its report says what was sampled.
 func TestProfile(t *testing.T) {
 	t.Parallel()
-	p := measure(t, nil, "--profile", "--candidate", "builtin:floor", "--counts", "32", "--process", "round", "--detokenizers", "2", "--pace", "500")
+	p := measure(t, nil, "--profile", "--candidate", "builtin:floor", "--counts", "32", "--process", "round", "--detokenizers", "2", "--pace", "500", "--consumer", "raw")
 	p.run(exitOK)
 	p.has("stdout", p.stdout.String(), "CPU profile, count 32, metadata rich, untimed: reference ", " samples (", "; candidate ",
 		"shares by innermost function", "function ")

@@ -9,23 +9,22 @@ import (
 	"testing"
 
 	"github.com/fanoutbench/fanoutbench/cmd/internal/stream"
-	"github.com/fanoutbench/fanoutbench/cmd/internal/worker"
 	"github.com/fanoutbench/fanoutbench/cmd/internal/worker/faulty"
 	"github.com/fanoutbench/fanoutbench/protocol"
 	"github.com/fanoutbench/fanoutbench/results"
 )
 
 // Every strategy passes the full stream and delivers the mixed one, over both
-// transports; consumer and pace take turns.
+// transports, two strategies a run; consumer and pace take turns.
 func TestStrategiesMixed(t *testing.T) {
-	for i, s := range worker.List().Strategies {
+	for i, pair := range strategyPairs() {
 		for j, transport := range []string{protocol.TransportMsgpack, protocol.TransportNative} {
-			t.Run(s.Name+"/"+transport, func(t *testing.T) {
+			t.Run(pair[0]+" "+pair[1]+"/"+transport, func(t *testing.T) {
 				t.Parallel()
-				p := measure(t, nil, "--stream", "mixed", "--candidate", "builtin:"+s.Name, "--transport", transport,
-					"--counts", "1,7,40", "--metadata", "plain,rich",
+				p := measure(t, nil, "--stream", "mixed", "--reference", "builtin:"+pair[0], "--candidate", "builtin:"+pair[1], "--transport", transport,
+					"--counts", "1,7,40", "--metadata", []string{"plain,rich", "rich"}[((i+1)/2+j)%2],
 					"--consumer", []string{protocol.ConsumerDecode, protocol.ConsumerRaw}[(i+j)%2],
-					"--pace", []string{protocol.PaceArrived, protocol.PaceNone}[i/2%2])
+					"--pace", []string{protocol.PaceArrived, protocol.PaceNone}[(i/2+j)%2])
 				p.run(exitOK)
 				f := p.folder()
 				if f.Result.Verdict.Status != results.StatusVerified || f.Result.FullRows != 2*stream.FullRows(4) || f.Plan.Stream != results.StreamMixed {
@@ -172,6 +171,22 @@ func TestRecorded(t *testing.T) {
 	}
 	if strings.Contains(f.Plan.Stream, p.dir) || !strings.HasSuffix(f.Plan.Stream, "/captured é") {
 		t.Errorf("the plan's stream is %s, want no folder of this machine", f.Plan.Stream)
+	}
+}
+
+// The recording of examples/ is replayed as its README says.
+func TestRecordedExample(t *testing.T) {
+	t.Parallel()
+	dir, err := filepath.Abs("../../examples/recorded")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := newProgram(t, nil)
+	p.cmd.Args = append(p.cmd.Args, "run", "--output", p.output, "--rounds", "1", "--stream", "recorded:"+dir)
+	p.run(exitOK)
+	f := p.folder()
+	if f.Result.Verdict.Status != results.StatusVerified || f.Plan.HTTPWorkers != 2 || f.Plan.Counts[0] != 5 || f.Plan.Metadata[0] != "rich" {
+		t.Errorf("verdict %+v, plan %+v", f.Result.Verdict, f.Plan)
 	}
 }
 

@@ -133,7 +133,7 @@ func TestForeignWorkers(t *testing.T) {
 	const ready = `{"type":"ready","wire_version":99,"version":"","strategy":"per-row","needs_prepared":false,"packages":{},"counters":[]}`
 	for name, k := range map[string]struct{ script, want string }{
 		"of another version": {"read line; echo '" + ready + "'; cat >/dev/null", "the worker speaks wire version 99, this controller 2"},
-		"that exits":         {"echo lost >&2; exit 9", "the process ended (exit status 9) without an answer"},
+		"that exits":         {"echo \"lost in $TMPDIR/x\" >&2; exit 9", "the process ended (exit status 9) without an answer"},
 		"that is mute":       {"cat >/dev/null", "no receipt within 400ms"},
 		"that talks first":   {"echo hello; cat >/dev/null", `line "hello" is not a JSON object`},
 		"that is not there":  {"", "start"},
@@ -157,6 +157,10 @@ func TestForeignWorkers(t *testing.T) {
 			p.has("failure", f.Message, k.want)
 			if f.Arm != results.Candidate {
 				t.Errorf("the failure names arm %q", f.Arm)
+			}
+			log, err := os.ReadFile(filepath.Join(p.output, results.LogFolder, "candidate.log"))
+			if err != nil || strings.Contains(string(log), p.tmp) || strings.Contains(string(log), "lost in $TMP/x\n") != (name == "that exits") {
+				t.Errorf("the log is %q, %v", log, err)
 			}
 		})
 	}

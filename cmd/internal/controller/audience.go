@@ -45,7 +45,7 @@ func (c *controller) openAudience(ctx context.Context) (*audience, error) {
 		rows: make([]int, n), firsts: make([]time.Time, n), lasts: make([]time.Time, n),
 	}
 	var err error
-	a.clock, err = newMonotonic()
+	a.clock, err = newMonotonic(c.now)
 	for i := 0; i < n && err == nil; i++ {
 		var child *process.Child
 		if child, err = process.Start(c.conf.Consumer, process.DieWithParent, c.conf.Log); err == nil {

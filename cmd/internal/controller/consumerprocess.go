@@ -81,7 +81,7 @@ func RunConsumer(ctx context.Context, in io.Reader, out io.Writer) error {
 
 func (p *consumerProcess) run(ctx context.Context) error {
 	var err error
-	if p.clock, err = newMonotonic(); err != nil {
+	if p.clock, err = newMonotonic(monotonicNow); err != nil {
 		return err
 	}
 	lines := make(chan lineOrError, 1)

@@ -52,7 +52,7 @@ func (c *controller) checkConsumers() error {
 	if len(c.conf.Consumer) == 0 {
 		return errors.New("controller: consumers \"process\", but there is no command to run them by")
 	}
-	if _, err := newMonotonic(); err != nil {
+	if _, err := newMonotonic(c.now); err != nil {
 		return fmt.Errorf("controller: consumers %q: %w", c.hello.Consumers, err)
 	}
 	return nil

@@ -47,6 +47,24 @@ func TestConsumerLines(t *testing.T) {
 	}
 }
 
+// A platform without a clock that processes share refuses such consumers at hello,
+// before anything is started, and has those on a thread.
+func TestUnsharedClock(t *testing.T) {
+	c := &controller{conf: Config{Consumer: []string{"x"}}, now: func() (int64, error) { return 0, unshared("darwin") }}
+	c.hello = protocol.Hello{
+		Version: protocol.Version, Transport: protocol.TransportMsgpack, HTTPWorkers: 1, Consumer: protocol.ConsumerDecode,
+		Pace: protocol.PaceArrived, WaitMS: 1, Consumers: protocol.ConsumersProcess,
+	}
+	const want = `controller: consumers "process": the clocks of several processes are not comparable on darwin, only on linux`
+	if err := c.check(); err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+	c.hello.Consumers = ""
+	if err := c.check(); err != nil {
+		t.Errorf("consumers on a thread: %v", err)
+	}
+}
+
 // Consumers are asked for by a word that there is, of a controller that can.
 func TestCheckConsumers(t *testing.T) {
 	for word, k := range map[string]struct {
@@ -57,7 +75,7 @@ func TestCheckConsumers(t *testing.T) {
 		"threads":                 {[]string{"x"}, `consumers "threads", want "process"`},
 		protocol.ConsumersProcess: {nil, "no command to run them"},
 	} {
-		c := &controller{conf: Config{Consumer: k.command}}
+		c := &controller{conf: Config{Consumer: k.command}, now: monotonicNow}
 		c.hello.Consumers = word
 		err := c.checkConsumers()
 		if (err != nil) != (k.want != "") || err != nil && !strings.Contains(err.Error(), k.want) {

@@ -47,13 +47,14 @@ type controller struct {
 	push    transport.Push
 	frame   []byte // buffer of outgoing frames
 	vocab   vocabularyFile
-	start   time.Time // zero of this process's own clock
+	start   time.Time             // zero of this process's own clock
+	now     func() (int64, error) // CLOCK_MONOTONIC
 }
 
 // Run serves one driver until it says stop or its input ends. What goes wrong
 // is also told to the driver, in an error line.
 func Run(ctx context.Context, in io.Reader, out io.Writer, conf Config) (err error) {
-	c := &controller{conf: conf, conn: protocol.NewConn(in, out), start: time.Now()}
+	c := &controller{conf: conf, conn: protocol.NewConn(in, out), start: time.Now(), now: monotonicNow}
 	lines := make(chan lineOrError, 1) // one ahead, so that the input's end behind a line is seen at once
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

@@ -1,6 +1,9 @@
 package controller
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
 
 // calibrations is how often the two clocks are read beside each other: the
 // reading in the shortest time is the one that nothing came between.
@@ -14,12 +17,12 @@ type monotonic struct {
 	ns int64 // of CLOCK_MONOTONIC, at that time
 }
 
-func newMonotonic() (monotonic, error) {
+func newMonotonic(now func() (int64, error)) (monotonic, error) {
 	var m monotonic
 	var shortest time.Duration
 	for i := range calibrations {
 		before := time.Now()
-		ns, err := monotonicNow()
+		ns, err := now()
 		if err != nil {
 			return m, err
 		}
@@ -44,4 +47,10 @@ func (m monotonic) time(ns int64) time.Time {
 		return time.Time{}
 	}
 	return m.at.Add(time.Duration(ns - m.ns))
+}
+
+// unshared is what monotonicNow says of a platform whose processes have no clock
+// in common that Go's times can be tied to.
+func unshared(goos string) error {
+	return fmt.Errorf("the clocks of several processes are not comparable on %s, only on linux", goos)
 }

@@ -8,11 +8,11 @@ import (
 // Times of one process read in another's terms stay in order, whichever reading
 // ties them, and a time that is not set stays so.
 func TestMonotonic(t *testing.T) {
-	mine, err := newMonotonic()
+	mine, err := newMonotonic(monotonicNow)
 	if err != nil {
 		t.Fatal(err)
 	}
-	theirs, err := newMonotonic()
+	theirs, err := newMonotonic(monotonicNow)
 	if err != nil {
 		t.Fatal(err)
 	}

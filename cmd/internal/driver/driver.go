@@ -51,7 +51,7 @@ type driver struct {
 	run      *results.Run
 	dir      string // private folder
 	sessions map[string]*arm.Session
-	logs     map[string]*os.File
+	logs     map[string]*results.Log
 	about    map[string]results.Arm
 	layouts  map[string]oracle.Layout
 	works    map[string]*work
@@ -77,7 +77,7 @@ func Run(ctx context.Context, conf Config) (result results.Result, err error) {
 	}
 	d := &driver{
 		conf: conf, plan: conf.Plan, run: run,
-		sessions: map[string]*arm.Session{}, logs: map[string]*os.File{},
+		sessions: map[string]*arm.Session{}, logs: map[string]*results.Log{},
 		about: map[string]results.Arm{}, layouts: map[string]oracle.Layout{}, works: map[string]*work{},
 	}
 	d.out.Environment = results.CaptureEnvironment(conf.Command)
@@ -126,7 +126,7 @@ func (d *driver) all(ctx context.Context) (err error) {
 
 func (d *driver) openLogs() error {
 	for name := range d.conf.Arms {
-		f, err := os.Create(filepath.Join(d.run.Dir(), results.LogFolder, name+".log"))
+		f, err := d.run.OpenLog(name)
 		if err != nil {
 			return fmt.Errorf("driver: %w", err)
 		}

@@ -13,7 +13,7 @@ import (
 
 // TestAccepted: what an arm may do in more than one way.
 func TestAccepted(t *testing.T) {
-	for seed := range uint64(300) {
+	for seed := range seeds(300) {
 		rng := rand.New(rand.NewPCG(seed, 2))
 		s := samples(t, rng)
 		for name, rows := range map[string][]protocol.Row{

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -287,4 +288,12 @@ func splitCharacters(rng *rand.Rand, part []protocol.Batch, rids []string, texts
 	for step := range part {
 		part[step].Columns["decode_ids"], part[step].Columns["output_ids"] = encode(ids[step]), encode(ids[step])
 	}
+}
+
+// seeds is n in the long suite and a third of them otherwise.
+func seeds(n uint64) uint64 {
+	if os.Getenv("FANOUTBENCH_LONG") == "" {
+		return n / 3
+	}
+	return n
 }
