@@ -1,0 +1,251 @@
+package pickle
+
+import (
+	"encoding/binary"
+	"math"
+)
+
+// maxStarts is how many memoized values may begin at one place, each the first
+// part of the next. The pickler's own limit of recursion allows more, but no
+// column that we have seen has more than four.
+const maxStarts = 100
+
+// run steps through the pickle up to its STOP, which must be its last byte.
+func (c *Column) run() error {
+	if len(c.data) > math.MaxInt32 {
+		return &Error{Err: tooLong(len(c.data))}
+	}
+	if len(c.data) < 2 || c.data[0] != opProto || c.data[1] < 4 || c.data[1] > 5 {
+		return c.fault(0, "want PROTO with 4 or 5 at the start")
+	}
+	pos := 2
+	for pos < len(c.data) && c.data[pos] != opStop {
+		next, err := c.step(pos)
+		if err != nil {
+			return err
+		}
+		pos = next
+	}
+	switch {
+	case pos == len(c.data):
+		return c.fault(pos, "want STOP")
+	case len(c.stack) != 1 || len(c.marks) != 0:
+		return c.fault(pos, "got %d values and marks on the stack, want one value", len(c.stack))
+	case pos != len(c.data)-1:
+		return c.fault(pos, "got %d bytes after it, want none", len(c.data)-1-pos)
+	}
+	c.edits = append(c.edits, edit{pos: int32(pos), node: -1, starts: -1, kind: editEnd})
+	return nil
+}
+
+// step takes one opcode and returns the offset of the next.
+func (c *Column) step(pos int) (int, error) {
+	o := &ops[c.data[pos]]
+	switch o.does {
+	case pushes:
+		end, err := c.argument(o, pos)
+		if err != nil {
+			return pos, err
+		}
+		c.push(o.kind, pos, end)
+		return end, nil
+	case makes, changes:
+		return pos + 1, c.combine(o, pos)
+	case special:
+		return c.special(pos)
+	}
+	return pos, c.fault(pos, "this opcode cannot be split; the package documentation lists those that can")
+}
+
+// argument returns the offset after an opcode and its argument.
+func (c *Column) argument(o *op, pos int) (int, error) {
+	at := pos + 1 + int(o.size)
+	n := uint64(o.fixed)
+	if at <= len(c.data) {
+		switch o.size {
+		case 1:
+			n = uint64(c.data[pos+1])
+		case 4:
+			n = uint64(binary.LittleEndian.Uint32(c.data[pos+1:]))
+		case 8:
+			n = binary.LittleEndian.Uint64(c.data[pos+1:])
+		}
+	}
+	if at > len(c.data) || n > uint64(len(c.data)-at) {
+		return pos, c.fault(pos, "the pickle ends inside its argument")
+	}
+	return at + int(n), nil
+}
+
+// push puts a value on the stack.
+func (c *Column) push(k kind, pos, end int) {
+	e := int32(len(c.edits))
+	s := slot{start: int32(pos), end: int32(end), edit: e, endEdit: e, node: -1, kind: k}
+	if k == kindList || k == kindDict {
+		s.node = c.add(s)
+	}
+	c.stack = append(c.stack, s)
+}
+
+// add makes a node of the value s.
+func (c *Column) add(s slot) int32 {
+	c.nodes = append(c.nodes, node{start: s.start, end: s.end, edit: s.edit, endEdit: s.endEdit, first: -1, last: -1, next: -1, kind: s.kind})
+	return int32(len(c.nodes) - 1)
+}
+
+// reach says that the value s goes up to end.
+func (c *Column) reach(s *slot, end int) {
+	s.end, s.endEdit = int32(end), int32(len(c.edits))
+	if s.node >= 0 && !s.fetched {
+		n := &c.nodes[s.node]
+		n.end, n.endEdit = s.end, s.endEdit
+	}
+}
+
+func (c *Column) special(pos int) (int, error) {
+	switch c.data[pos] {
+	case opMark:
+		c.marks = append(c.marks, int32(len(c.stack)))
+		c.push(kindMark, pos, pos+1)
+		return pos + 1, nil
+	case opMemoize:
+		return pos + 1, c.memoize(pos)
+	case opBinGet, opLongBinGet:
+		return c.get(pos)
+	case opFrame:
+		end := pos + 9
+		if end > len(c.data) || binary.LittleEndian.Uint64(c.data[pos+1:]) > uint64(len(c.data)-end) {
+			return pos, c.fault(pos, "the pickle ends inside the frame")
+		}
+		c.edits = append(c.edits, edit{pos: int32(pos), node: -1, starts: -1, size: 9, kind: editDrop})
+		return end, nil
+	}
+	return pos, c.fault(pos, "got it inside the pickle, want it at the start only")
+}
+
+func (c *Column) memoize(pos int) error {
+	if len(c.stack) == 0 || c.stack[len(c.stack)-1].kind == kindMark {
+		return c.fault(pos, "got no value on the stack, want one")
+	}
+	s := &c.stack[len(c.stack)-1]
+	e := edit{pos: int32(pos), starts: -1, size: 1, kind: editDrop}
+	if s.node < 0 {
+		s.node = c.add(*s)
+	}
+	e.node = s.node
+	c.memo = append(c.memo, s.node)
+	if n := &c.nodes[s.node]; !s.fetched && !n.memoized {
+		n.memoized = true
+		e.kind = editMemoize
+		c.edits = append(c.edits, e)
+		first := &c.edits[s.edit]
+		n.next, first.starts = first.starts, s.node
+		if first.deep++; first.deep > maxStarts {
+			return c.fault(pos, "more than %d values of the memo begin at byte %d", maxStarts, s.start)
+		}
+	} else {
+		c.edits = append(c.edits, e) // one number is enough
+	}
+	c.reach(s, pos+1)
+	return nil
+}
+
+func (c *Column) get(pos int) (int, error) {
+	end := pos + 2
+	if c.data[pos] == opLongBinGet {
+		end = pos + 5
+	}
+	if end > len(c.data) {
+		return pos, c.fault(pos, "the pickle ends inside its argument")
+	}
+	id := int64(c.data[pos+1])
+	if end == pos+5 {
+		id = int64(binary.LittleEndian.Uint32(c.data[pos+1:]))
+	}
+	if id >= int64(len(c.memo)) {
+		return pos, c.fault(pos, "got number %d of the memo, want one of the %d there are", id, len(c.memo))
+	}
+	n := c.memo[id]
+	c.nodes[n].wanted = true
+	e := int32(len(c.edits))
+	c.edits = append(c.edits, edit{pos: int32(pos), node: n, starts: -1, size: uint8(end - pos), kind: editGet})
+	c.stack = append(c.stack, slot{start: int32(pos), end: int32(end), edit: e, endEdit: e + 1, node: n, kind: c.nodes[n].kind, fetched: true})
+	return end, nil
+}
+
+// combine makes a value of those on the top of the stack, or changes one by them.
+func (c *Column) combine(o *op, pos int) error {
+	top := len(c.stack) // the values taken end here, and what lies above a mark begins
+	if o.items {
+		if len(c.marks) == 0 {
+			return c.fault(pos, "got no MARK on the stack, want one")
+		}
+		top = int(c.marks[len(c.marks)-1])
+	}
+	base := top - len(o.takes)
+	if base < 0 {
+		return c.fault(pos, "got %d values on the stack, want %d", top, len(o.takes))
+	}
+	for i, want := range o.takes {
+		if k := c.stack[base+i].kind; !k.in(want) {
+			return c.fault(pos, "got %v on the stack, want %v", k, kindSet16(want))
+		}
+	}
+	parts := c.stack[base:]
+	if o.items {
+		c.marks = c.marks[:len(c.marks)-1]
+		parts = c.stack[top+1:]
+	}
+	if o.does == changes {
+		return c.change(o, pos, base, parts)
+	}
+	made := c.stack[base]
+	made.kind, made.node, made.fetched = o.kind, -1, false
+	made.end, made.endEdit = int32(pos+1), int32(len(c.edits))
+	if o.kind == kindTuple {
+		made.node = c.add(made)
+		c.hold(made.node, parts)
+	}
+	c.stack = append(c.stack[:base], made)
+	return nil
+}
+
+func (c *Column) change(o *op, pos, base int, parts []slot) error {
+	s := &c.stack[base]
+	if !o.items {
+		parts = parts[1:]
+	}
+	if s.fetched {
+		return c.fault(pos, "got a value of the memo to change, want one that is being made")
+	}
+	if c.data[pos] == opSetItems && len(parts)%2 != 0 {
+		return c.fault(pos, "got %d keys and values, want pairs", len(parts))
+	}
+	if s.kind == kindList || s.kind == kindDict {
+		c.hold(s.node, parts)
+	}
+	c.reach(s, pos+1)
+	c.stack = c.stack[:base+1]
+	return nil
+}
+
+// hold notes what a node holds, behind what it holds already.
+func (c *Column) hold(to int32, parts []slot) {
+	if len(parts) == 0 {
+		return
+	}
+	n := &c.nodes[to]
+	if n.last >= 0 && c.parts[n.last].from+c.parts[n.last].n == int32(len(c.kids)) {
+		c.parts[n.last].n += int32(len(parts))
+	} else {
+		at := int32(len(c.parts))
+		c.parts = append(c.parts, chunk{int32(len(c.kids)), int32(len(parts)), -1})
+		if n.last >= 0 {
+			c.parts[n.last].next = at
+		} else {
+			n.first = at
+		}
+		n.last = at
+	}
+	c.kids = append(c.kids, parts...)
+}
