@@ -19,13 +19,14 @@ func TestDecodes(t *testing.T) {
 		}{
 			{"rich 32", rich(t, 0, 32), want[info.Name]},
 			{"rich 1", rich(t, 0, 1), one[info.Name]},
+			{"pickled 32", decoded(t, pickled(t, 0)), want[info.Name]},
 			{"native 32", native(0, 32), 0},
 			{"plain 32", published(0, 32), 0},
 		} {
 			calls := int64(0)
 			r := newRig(t, info.Name, setting{open: func(o *wire.Opaque) (wire.Value, error) {
 				calls++
-				return o.Open()
+				return o.OpenRows()
 			}})
 			if err := r.play(t, encode(t, c.batch)); err != nil {
 				t.Fatal(err)

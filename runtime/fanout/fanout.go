@@ -33,7 +33,7 @@ type Config struct {
 	Detokenizer *detokenizer.Detokenizer
 	Dial        Dial
 	Counters    *Counters // nil: the Strategy counts for itself
-	// Open opens a wrapped column; nil means (*wire.Opaque).Open. Each call
+	// Open opens a wrapped column; nil means (*wire.Opaque).OpenRows. Each call
 	// counts as one of OpaqueDecodes.
 	Open func(*wire.Opaque) (wire.Value, error)
 }
@@ -114,7 +114,7 @@ func newLine(c Config) *line {
 		c.Counters = new(Counters)
 	}
 	if c.Open == nil {
-		c.Open = (*wire.Opaque).Open
+		c.Open = (*wire.Opaque).OpenRows
 	}
 	return &line{detok: c.Detokenizer, post: newPost(c.Dial, c.Counters), counters: c.Counters, open: c.Open}
 }

@@ -148,7 +148,7 @@ func (r *rig) delivered(t testing.TB, ipc string) []map[string]wire.Value {
 		r.checkIPCs(t, m.Rows(), ipcs, ipc)
 		opened := map[string]wire.Value{}
 		for name, o := range columns {
-			if opened[name], err = o.Open(); err != nil {
+			if opened[name], err = openAny(o); err != nil {
 				t.Fatalf("%s: message %d to %s: %s: %v", r.name, k, ipc, name, err)
 			}
 		}

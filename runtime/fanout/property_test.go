@@ -179,7 +179,7 @@ func TestOtherFrames(t *testing.T) {
 		"its own kind":            {sglangFrame(t, "out-plain-1-step0-worker0-0.bin"), "BatchStrOutput"},
 		"cut short":               {encode(t, rich(t, 0, 4))[:200], "wire: "},
 		"empty":                   {nil, "wire: "},
-		"a pickle":                {sglangFrame(t, "in-rich-2-step0.bin"), "PickleWrapper"},
+		"a bad pickle":            {badPickle(t), ".customized_info"},
 	} {
 		each(t, func(t *testing.T, info Info) {
 			r := newRig(t, info.Name, setting{})
@@ -187,8 +187,8 @@ func TestOtherFrames(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), c.want) || !strings.HasPrefix(err.Error(), "fanout: ") && !strings.Contains(err.Error(), "fanout: ") {
 				t.Errorf("%s: got %v, want a fanout error with %q", name, err, c.want)
 			}
-			if name == "a pickle" && !strings.Contains(err.Error(), "customized_info") {
-				t.Errorf("%s: %v does not name the field", name, err)
+			if name == "a bad pickle" && !strings.Contains(err.Error(), "inside the PickleWrapper: pickle: POP at byte 3: ") {
+				t.Errorf("%s: %v does not name wrapper, opcode and offset", name, err)
 			}
 			if len(r.events) != 0 {
 				t.Errorf("%s: %q happened", name, r.events)
@@ -275,6 +275,7 @@ func FuzzSpliceAgainstPerRow(f *testing.F) {
 	f.Add(encode(f, native(0, 2)))
 	f.Add(sglangFrame(f, "in-plain-2-step2.bin"))
 	f.Add(sglangFrame(f, "full-token-id-output.bin"))
+	f.Add(sglangFrame(f, "in-rich-2-step2.bin"))
 	f.Add(sglangFrame(f, "embedding-output.bin"))
 	f.Fuzz(func(t *testing.T, frame []byte) {
 		dumb, r := newRig(t, "per-row", setting{}), newRig(t, "splice", setting{})

@@ -189,5 +189,5 @@ func (l *line) end() error {
 // decodeAnew is the wire.Opener that opens a column at every call.
 func (l *line) decodeAnew(_ string, o *wire.Opaque) (wire.Value, error) {
 	l.counters.OpaqueDecodes++
-	return o.Open()
+	return o.OpenRows()
 }

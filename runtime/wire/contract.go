@@ -21,8 +21,9 @@ type Opaque struct {
 	Native  Value
 }
 
-// Opener decodes a wrapped column; Take calls it once a non-null wrapped column.
-// It may return a value it keeps: Take never changes what it returned.
+// Opener decodes a wrapped column, as Opaque.OpenRows does; Take calls it once a
+// non-null wrapped column. It may return a value it keeps: Take never changes
+// what it returned, but a *pickle.Column is not for two goroutines at once.
 type Opener func(field string, o *Opaque) (Value, error)
 
 // MatchKind says what a finish reason's "matched" holds.

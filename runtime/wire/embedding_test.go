@@ -180,7 +180,7 @@ func TestViewOfEmbeddingsErrors(t *testing.T) {
 		"\x92\xabFreezeGCReq\xc0":              `wire: frame at byte 1: got class "FreezeGCReq", want BatchTokenIDOutput or BatchEmbeddingOutput`,
 		string(frameWith(strClass, 0, "\xc0")): `wire: frame at byte 3: got class "BatchStrOutput", want BatchTokenIDOutput or BatchEmbeddingOutput`,
 		string(frameWith(embeddingClass, embeddingClass.byName["embeddings"], "\x91\xa1x")):                      "wire: BatchEmbeddingOutput.embeddings[0] at byte 26: got string, want null or int or float or array or map",
-		string(frameWith(embeddingClass, embeddingClass.byName["time_stats"], "\x92\xadPickleWrapper\xc4\x01.")): "wire: BatchEmbeddingOutput.time_stats at byte 32: a PickleWrapper cannot be split, want a MsgpackWrapper or a native value",
+		string(frameWith(embeddingClass, embeddingClass.byName["time_stats"], "\x92\xadPickleWrapper\xc4\x01.")): "wire: BatchEmbeddingOutput.time_stats at byte 32: inside the PickleWrapper: pickle: STOP at byte 0: want PROTO with 4 or 5 at the start",
 	} {
 		if err := v.Parse([]byte(raw)); errorText(err) != want || v.Rows() != 0 || v.Class() != "" {
 			t.Errorf("got %v, %d rows of %q\nwant %s", err, v.Rows(), v.Class(), want)

@@ -105,7 +105,7 @@ func TestMessageErrors(t *testing.T) {
 		"frame: got message *wire.BatchStrOutput, want a *BatchTokenIDOutput, *BatchStrOutput or *BatchEmbeddingOutput that is not nil": encode((*BatchStrOutput)(nil)),
 		"BatchTokenIDOutput: rows[1]: got row 2, want one of the 2 rows":                                                                take(two, 0, 2),
 		"BatchTokenIDOutput: rows[0]: got row -1, want one of the 2 rows":                                                               take(two, -1),
-		"BatchTokenIDOutput.time_stats: cannot open a PickleWrapper, want MsgpackWrapper or a native value":                             take(with(func(m *BatchTokenIDOutput) { m.TimeStats = pickle }), 0),
+		"BatchTokenIDOutput.time_stats: inside the PickleWrapper: pickle: STOP at byte 0: want PROTO with 4 or 5 at the start":          take(with(func(m *BatchTokenIDOutput) { m.TimeStats = pickle }), 0),
 		"BatchTokenIDOutput.time_stats: got an opaque string, want a list with an entry a row, or a map of such lists":                  take(with(func(m *BatchTokenIDOutput) { m.TimeStats = &Opaque{Native: "x"} }), 0),
 		"BatchTokenIDOutput.customized_info[\"k\"]: got an opaque bool, want a list with an entry a row, or a map of such lists": take(with(func(m *BatchTokenIDOutput) {
 			m.CustomizedInfo = &Opaque{Native: Map{{"k", true}}}

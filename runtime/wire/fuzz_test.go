@@ -138,7 +138,7 @@ func rewrapped(t *testing.T, o *Opaque) *Opaque {
 	if o == nil {
 		return nil
 	}
-	v, err := o.Open()
+	v, err := openAny(o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -191,7 +191,7 @@ func unwrapped(t *testing.T, m *BatchStrOutput) []byte {
 		if *o == nil {
 			continue
 		}
-		v, err := (*o).Open()
+		v, err := openAny(*o)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -23,7 +23,7 @@ func Wrap(v Value) (*Opaque, error) {
 }
 
 // Open gives the value: of a MsgpackWrapper decoded, of a native column itself,
-// of a nil Opaque nil. A pickle cannot be opened.
+// of a nil Opaque nil. A pickle cannot be opened, only cut: see OpenRows.
 func (o *Opaque) Open() (Value, error) {
 	if o == nil {
 		return nil, nil

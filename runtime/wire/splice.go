@@ -98,11 +98,15 @@ func (v *View) AppendRow(dst []byte, i int, text []byte, finish []byte) []byte {
 
 // appendMetaRow appends one row of an opaque column: [v[i]], or {k: [v[i]]}.
 func (v *View) appendMetaRow(dst []byte, m *meta, i int) []byte {
+	if m.pickle != nil {
+		v.one[0] = int32(i)
+		return v.appendPickle(dst, m.pickle, v.one[:])
+	}
 	if m.null || !m.dict && i >= m.list.n {
 		return append(dst, codeNil)
 	}
 	if m.wrapped {
-		dst = appendWrapper(dst, v.metaRowSize(m, i))
+		dst = appendWrapper(dst, MsgpackWrapper, v.metaRowSize(m, i))
 	}
 	if !m.dict {
 		return append(append(dst, 0x91), v.entry(m.list, i)...)
@@ -220,11 +224,14 @@ func (v *View) appendFinishes(dst []byte, s span, rows []int32, finish func(k in
 
 // appendMeta appends rows of an opaque column.
 func (v *View) appendMeta(dst []byte, m *meta, rows []int32) []byte {
+	if m.pickle != nil {
+		return v.appendPickle(dst, m.pickle, rows)
+	}
 	if m.null || !m.dict && !v.covers(m.list, rows) {
 		return append(dst, codeNil)
 	}
 	if m.wrapped {
-		dst = appendWrapper(dst, v.metaSize(m, rows))
+		dst = appendWrapper(dst, MsgpackWrapper, v.metaSize(m, rows))
 	}
 	if !m.dict {
 		return v.appendList(dst, m.list, rows)
@@ -305,9 +312,9 @@ func appendLength(dst []byte, code byte, n int) []byte {
 }
 
 // appendWrapper appends the tagged pair up to its size bytes of content.
-func appendWrapper(dst []byte, size int) []byte {
+func appendWrapper(dst []byte, name string, size int) []byte {
 	dst = append(dst, 0x92)
-	dst = append(dst, 0xa0|byte(len(MsgpackWrapper)))
-	dst = append(dst, MsgpackWrapper...)
+	dst = append(dst, 0xa0|byte(len(name)))
+	dst = append(dst, name...)
 	return appendLength(dst, 0xc4, size)
 }

@@ -3,11 +3,13 @@ package wire
 import (
 	"fmt"
 	"reflect"
+
+	"github.com/fanoutbench/fanoutbench/runtime/wire/pickle"
 )
 
 // Take makes a message of the given rows of m, in the given order. m is not
 // changed, and the new message's columns are its own (the rows in them are
-// shared). Wrapped opaque columns are opened with open, or with Opaque.Open when
+// shared). Wrapped opaque columns are opened with open, or with Opaque.OpenRows when
 // open is nil. The package documentation has the rule for short columns.
 func Take[T any, M interface {
 	*T
@@ -58,6 +60,9 @@ func cutOpaque(name string, o *Opaque, rows []int, open Opener) (*Opaque, error)
 	if err != nil {
 		return nil, err
 	}
+	if c, ok := v.(*pickle.Column); ok {
+		return cutPickle(c, rows), nil
+	}
 	cut, err := cutValue(v, rows)
 	if err != nil || cut == nil {
 		return nil, err
@@ -67,7 +72,7 @@ func cutOpaque(name string, o *Opaque, rows []int, open Opener) (*Opaque, error)
 
 func openWith(open Opener, name string, o *Opaque) (Value, error) {
 	if open == nil {
-		return o.Open()
+		return o.OpenRows()
 	}
 	return open(name, o)
 }

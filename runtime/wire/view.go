@@ -25,6 +25,7 @@ type View struct {
 	lit   []byte // what is the same in every row, cut by ops
 	rids  string
 	walk  walker
+	pickles
 }
 
 // span is a list: n entries, of which entry i lies in frame[off[base+i]:off[base+i+1]].
@@ -42,8 +43,9 @@ type key struct {
 // meta is an opaque column.
 type meta struct {
 	null, dict, wrapped bool
-	list                span // of a list
-	first, last         int  // of a map: its part of keys
+	list                span    // of a list
+	first, last         int     // of a map: its part of keys
+	pickle              pickled // which has neither, nil if it is none
 }
 
 // Rows is the number of rows.

@@ -128,7 +128,7 @@ func TestViewErrors(t *testing.T) {
 	for name, c := range map[string]struct {
 		field, raw, want string
 	}{
-		"a pickle":         {"customized_info", "\x92\xadPickleWrapper\xc4\x01.", "BatchTokenIDOutput.customized_info at byte 61: a PickleWrapper cannot be split, want a MsgpackWrapper or a native value"},
+		"a bad pickle":     {"customized_info", "\x92\xadPickleWrapper\xc4\x01.", "BatchTokenIDOutput.customized_info at byte 61: inside the PickleWrapper: pickle: STOP at byte 0: want PROTO with 4 or 5 at the start"},
 		"no rows":          {"time_stats", "\x05", "BatchTokenIDOutput.time_stats at byte 64: got an opaque int, want a list with an entry a row, or a map of such lists"},
 		"a bad key":        {"time_stats", "\x81\xa1k\x05", "BatchTokenIDOutput.time_stats at byte 67: got int, want null or array"},
 		"wrapped, cut off": {"time_stats", "\x92\xaeMsgpackWrapper\xc4\x02\x92\xc0", "BatchTokenIDOutput.time_stats at byte 82: a length is larger than the bytes left"},

@@ -11,8 +11,9 @@ const codeNil = 0xc0
 // Parse notes where every entry of a BatchTokenIDOutput or BatchEmbeddingOutput
 // lies: one pass, with the
 // limits of Check, and of each entry no more than its kind is looked at. It
-// fails where Take would for every row: on a pickled column, an opaque column
-// that is no list or map of lists, and a tensor that would have to become text.
+// fails where Take would for every row: on an opaque column that is no list or
+// map of lists, a pickle that cannot be cut, and a tensor that would have to
+// become text.
 func (v *View) Parse(frame []byte) error {
 	v.reset()
 	if err := v.parse(frame); err != nil {
@@ -135,10 +136,10 @@ func (v *View) opaque(i, o int) (int, error) {
 	if !wrapped {
 		return v.rowsOf(i, b, o, MaxDepth-1)
 	}
-	if name != MsgpackWrapper {
-		return o, fmt.Errorf("a %s cannot be split, want a %s or a native value", name, MsgpackWrapper)
-	}
 	end := o + wrapperLen(b, o)
+	if name == PickleWrapper {
+		return end, v.parsePickle(i, o, data)
+	}
 	at, err := v.rowsOf(i, b[:end], end-len(data), MaxDepth)
 	if err == nil && at != end {
 		err = errTrailing

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	"github.com/fanoutbench/fanoutbench/runtime/wire/pickle/pickletest"
 )
 
 // checkColumn holds every row of a column, and some groups of rows, against the
@@ -23,7 +25,7 @@ func checkColumn(t *testing.T, data []byte) error {
 		}
 		return err
 	}
-	whole, err := unpickle(data)
+	whole, err := pickletest.Unpickle(data)
 	if err != nil {
 		t.Fatalf("the twin cannot read what Parse can: %v", err)
 	}
@@ -39,19 +41,19 @@ func checkColumn(t *testing.T, data []byte) error {
 	}
 	for _, rows := range groups {
 		got, ok := c.AppendRows([]byte("x"), rows)
-		want := cut(whole, rows)
+		want := pickletest.Cut(whole, rows)
 		if got[0] != 'x' || ok != (want != nil) || !ok && len(got) != 1 {
 			t.Fatalf("rows %v: got %q, %t, want null %t", rows, got, ok, want == nil)
 		}
 		if !ok {
 			continue
 		}
-		v, err := unpickle(got[1:])
+		v, err := pickletest.Unpickle(got[1:])
 		if err != nil {
 			t.Fatalf("rows %v: %q: %v", rows, got[1:], err)
 		}
-		if err := same(want, v); err != nil {
-			t.Fatalf("rows %v: %q: %v", rows, got[1:], err)
+		if v.String() != want.String() {
+			t.Fatalf("rows %v: %q is\n%v\nwant\n%v", rows, got[1:], v, want)
 		}
 	}
 	if !bytes.Equal(data, before) {
