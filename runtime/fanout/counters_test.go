@@ -1,6 +1,7 @@
 package fanout
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/fanoutbench/fanoutbench/runtime/wire"
@@ -78,11 +79,18 @@ type player struct {
 
 func newPlayer(t testing.TB, name string, rows int) *player {
 	t.Helper()
-	p := &player{rig: newRig(t, name, setting{})}
-	p.rig.Strategy.(interface{ setDial(Dial) }).setDial(func(string) (Sender, error) { return nothing{}, nil })
+	p := newPlayerOf(t, name)
 	for step := range p.frames {
 		p.frames[step] = encode(t, rich(t, step, rows))
 	}
+	return p
+}
+
+// newPlayerOf is a player without frames.
+func newPlayerOf(t testing.TB, name string) *player {
+	t.Helper()
+	p := &player{rig: newRig(t, name, setting{})}
+	p.rig.Strategy.(interface{ setDial(Dial) }).setDial(func(string) (Sender, error) { return nothing{}, nil })
 	return p
 }
 
@@ -128,23 +136,49 @@ func TestNoAllocationARow(t *testing.T) {
 // BenchmarkBatch is one batch of 310 rows with both opaque columns; what is sent
 // is discarded.
 func BenchmarkBatch(b *testing.B) {
-	const rows, chunk = 310, 20
+	const rows = 310
+	for _, info := range List() {
+		b.Run(info.Name, func(b *testing.B) { newPlayer(b, info.Name, rows).benchmark(b, info, rows) })
+	}
+}
+
+// BenchmarkPickled is the same with the pickled columns of SGLang's own frames.
+// The ratio says how many of its batches take the time of one of per-row, of the
+// same run.
+func BenchmarkPickled(b *testing.B) {
+	const rows = 310
+	perRow := 0.0
 	for _, info := range List() {
 		b.Run(info.Name, func(b *testing.B) {
-			p := newPlayer(b, info.Name, rows)
-			p.prepare(b, chunk)
-			b.ReportAllocs()
-			for b.Loop() {
-				if info.NeedsPrepared && p.ready == 0 {
-					b.StopTimer()
-					p.prepare(b, chunk)
-					b.StartTimer()
-				}
-				p.batch(b)
+			p := newPlayerOf(b, info.Name)
+			for step := range p.frames {
+				p.frames[step] = sglangFrame(b, fmt.Sprintf("in-rich-310-step%d.bin", step))
 			}
-			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*rows), "ns/row")
-			p.prepare(b, chunk)
-			b.ReportMetric(testing.AllocsPerRun(6, func() { p.batch(b) })/rows, "allocs/row")
+			p.benchmark(b, info, rows)
+			mean := b.Elapsed().Seconds() / float64(b.N)
+			if info.Name == "per-row" {
+				perRow = mean
+			}
+			if perRow > 0 {
+				b.ReportMetric(perRow/mean, "per-row/this")
+			}
 		})
 	}
+}
+
+func (p *player) benchmark(b *testing.B, info Info, rows int) {
+	const chunk = 20
+	p.prepare(b, chunk)
+	b.ReportAllocs()
+	for b.Loop() {
+		if info.NeedsPrepared && p.ready == 0 {
+			b.StopTimer()
+			p.prepare(b, chunk)
+			b.StartTimer()
+		}
+		p.batch(b)
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*rows), "ns/row")
+	p.prepare(b, chunk)
+	b.ReportMetric(testing.AllocsPerRun(6, func() { p.batch(b) })/float64(rows), "allocs/row")
 }
