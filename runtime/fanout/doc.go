@@ -46,8 +46,10 @@
 // OpaqueDecodes counts every call that opens a wrapped column. Of 32 rows with
 // both opaque columns for four consumers: per-row 64, reuse 4, grouped 8, the
 // others 0. Columns of the native transport are values already and are never
-// opened. A pickled column cannot be opened or cut: the batch fails with an
-// error that names field and wrapper.
+// opened. A pickled column is not decoded into values: to open it is to parse it
+// (package wire/pickle), and it is counted the same way. Its rows are pickles
+// again. One that cannot be cut fails the batch with an error that names field,
+// wrapper, opcode and offset.
 //
 // # Errors
 //

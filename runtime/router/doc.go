@@ -39,7 +39,7 @@
 //     failed with its rid, and how many did. Later rows of the batch to that
 //     target are not tried; other targets get all of theirs.
 //   - *[RowError]: a row has no key. The others go on. When a batch can be
-//     decoded but not cut (a pickled column), one RowError counts all rows left.
+//     decoded but not cut (a pickle that is not one), one RowError counts all rows left.
 //   - anything else: the frame as a whole is of neither class.
 //
 // Every message is flushed when it is sent. The received frame is never changed,

@@ -38,7 +38,9 @@
 // are a tagged pair: ["PickleWrapper", bin] from SGLang, ["MsgpackWrapper", bin]
 // from this runtime, the bytes then being MessagePack. Without a wrapper the
 // column is the value itself (the native transport). The value is a list with
-// an entry a row, or a map of such lists.
+// an entry a row, or a map of such lists. A pickle is never made into a [Value]:
+// package wire/pickle cuts it into row pickles. It lies below this package, as it
+// knows no frame and this package needs it.
 //
 // # Splitting
 //
@@ -50,7 +52,9 @@
 //     what SGLang does for the one row it cuts;
 //   - a map of lists keeps its keys: [v[i]], or [null] where a list is short, or
 //     null where the key's value is null;
-//   - a wrapped column is opened once, cut, and wrapped again as MsgpackWrapper.
+//   - a wrapped column is opened once, cut, and wrapped again as what it was.
+//     A pickled column that is an empty map is null in every row, as SGLang has
+//     it; otherwise the rules above hold.
 //
 // [View] does the same from the batch's bytes without decoding a value: one
 // pass notes where each entry starts, and a row is the entries' bytes behind
@@ -74,7 +78,8 @@
 // at most the bytes left, at most [MaxDepth] levels, nothing after the end. The
 // MessagePack library allocates what a length asks for (its issues 401 and
 // 376: tens of GiB from five bytes), so no unchecked length reaches it.
-// Decoding a frame of n bytes allocates at most 64 n + 64 KiB.
+// Decoding a frame of n bytes allocates at most 64 n + 64 KiB; pickled columns
+// have bounds of their own ([pickle.MaxKept], [pickle.MaxRows]).
 //
 // # Designs dropped
 //
