@@ -91,3 +91,31 @@ func decoded(t testing.TB, frame []byte) *wire.BatchTokenIDOutput {
 	}
 	return m
 }
+
+// TestPickledEmbeddings: a BatchEmbeddingOutput's pickled time_stats are cut too.
+func TestPickledEmbeddings(t *testing.T) {
+	times := decoded(t, pickled(t, 1)).TimeStats
+	want, _, err := pickletest.Rows(times.Data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	each(t, func(t *testing.T, info Info) {
+		r := newRig(t, info.Name, setting{})
+		m := vectors32(t)
+		m.TimeStats = times
+		if err := r.play(t, encode(t, m)); err != nil {
+			t.Fatal(err)
+		}
+		for c := range 4 {
+			rows := r.delivered(t, worker(c))
+			if len(rows) != 8 {
+				t.Fatalf("consumer %d has %d rows, want 8", c, len(rows))
+			}
+			for k, row := range rows {
+				if row["time_stats"] != pickletest.RoundTimes(want[c+4*k].(string)) {
+					t.Errorf("consumer %d, row %d: got %v, want %v", c, k, row["time_stats"], want[c+4*k])
+				}
+			}
+		}
+	})
+}

@@ -115,7 +115,7 @@ func TestMaxStarts(t *testing.T) {
 		t.Error(err)
 	}
 	err := c.Parse(pickled("]N", strings.Repeat("\x85\x94", maxStarts+1), "a"))
-	if err == nil || !strings.Contains(err.Error(), "pickle: MEMOIZE at byte 205: more than 100 values of the memo begin at byte 3") {
+	if err == nil || !strings.Contains(err.Error(), "pickle: MEMOIZE at byte 69: more than 32 values of the memo begin at byte 3") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -69,7 +69,7 @@
 // them come from Parse; a column that was parsed gives every row.
 //
 // Parse is one pass without recursion: its time is linear in the bytes, and so is
-// what it keeps, at most [MaxKept] bytes for each. At most 100 values of the memo may
+// what it keeps, at most [MaxKept] bytes for each. At most 32 values of the memo may
 // begin at one byte. Rows are written in the time that their bytes take.
 //
 // What all rows of a column have together is not linear in the column: each may

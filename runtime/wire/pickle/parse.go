@@ -8,7 +8,7 @@ import (
 // maxStarts is how many memoized values may begin at one place, each the first
 // part of the next. The pickler's own limit of recursion allows more, but no
 // column that we have seen has more than four.
-const maxStarts = 100
+const maxStarts = 32
 
 // run steps through the pickle up to its STOP, which must be its last byte.
 func (c *Column) run() error {

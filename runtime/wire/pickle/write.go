@@ -23,6 +23,13 @@ func (o *out) copy(b []byte) {
 	}
 }
 
+// steps counts work that writes nothing.
+func (o *out) steps(n int32) {
+	if o.count {
+		o.size += int(n)
+	}
+}
+
 func (o *out) op(b ...byte) { o.copy(b) }
 
 // AppendRow appends the pickle of row i to dst. ok is false, and nothing is
@@ -112,6 +119,7 @@ func (c *Column) span(w *out, next *uint32, s *slot) {
 	at := place{s.start, s.end, s.edit}
 	for !w.count || w.size <= w.limit {
 		e := &c.edits[at.edit]
+		w.steps(e.deep)
 		if n := c.known(e, at); n != nil {
 			w.copy(c.data[at.pos:n.start])
 			writeGet(w, n.number)
@@ -145,6 +153,9 @@ func (c *Column) span(w *out, next *uint32, s *slot) {
 		case defined:
 			writeGet(w, n.number)
 		default:
+			if w.count && len(c.open) > 2*len(c.nodes) { // only values that refer to themselves get so far
+				w.size = w.limit + 1
+			}
 			c.open = append(c.open, at)
 			at = place{n.start, n.end, n.edit}
 		}
@@ -175,7 +186,7 @@ func writeGet(w *out, number uint32) {
 }
 
 // MaxRows is how many bytes the rows of a column of size bytes may have together:
-// 64 MiB, and 16 for each byte. Each piece that is copied counts as one more.
+// 64 MiB, and 16 for each byte. Each step of the work counts as one more.
 func MaxRows(size int) int { return 64<<20 + 16*size }
 
 // bound makes sure that the rows together keep within MaxRows.
