@@ -50,6 +50,7 @@ func with(base []string, more ...string) []string {
 var rules = []rule{
 	{packages: "protocol/...", own: true},
 	{packages: "stats/...", own: true},
+	{packages: "scripts"}, // what programs carry of it; it is otherwise no Go
 	{packages: "results/...", imports: []string{"stats/...", "protocol/..."}, own: true},
 
 	{packages: "runtime/wire/...", tests: runtime, own: true},
@@ -68,6 +69,7 @@ var rules = []rule{
 	{packages: "cmd/internal/controller/...", imports: with(harness, "runtime/wire/...", "runtime/transport/..."), tests: processes, own: true},
 	{packages: "cmd/internal/worker/...", imports: with(harness, "runtime/..."), tests: processes, own: true},
 	{packages: "cmd/internal/driver/...", imports: harness, tests: processes},
+	{packages: "cmd/internal/sglang", imports: with(harness, "scripts")},
 	{packages: "cmd/internal/...", imports: harness},
 	{packages: "cmd/fanoutbench", imports: with(harness, processes...)},
 	{packages: "cmd/batchsend", imports: harness},

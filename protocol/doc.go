@@ -28,7 +28,8 @@
 //	trial   ->
 //	        <-  result            (any number of trials, one at a time)
 //	stop    ->
-//	        <-  stopped           (then the controller exits with status 0)
+//	        <-  stopped           (then the controller exits with status 0, but for
+//	                              one that is used again)
 //
 // In place of any answer the controller may send error with a message, and then
 // exits with another status than 0; the driver ends the run as invalid. A
@@ -40,6 +41,16 @@
 // that dies closes the controller's input: without a stop before it, the end of
 // input means leave at once, whatever runs; the status does not matter then.
 // Worker and sockets are gone when the controller is.
+//
+// # Used again
+//
+// A controller whose start is dear may offer to be used again (receipt: again):
+// with stopped its worker, its sockets and all that belongs to the hello before
+// are gone, but it does not exit: it waits for another hello on the same pipes and
+// answers it from fresh processes, with a receipt that offers the same. Between
+// stopped and hello it says nothing. The end of its input ends it, with status 0
+// after stopped. The driver may use it again, or end it, as it likes; --process
+// spawn never does. Every hello names another folder.
 //
 // # hello
 //
@@ -92,6 +103,10 @@
 //	router           how a detokenizer is chosen; "none" with one
 //	consumers        as in hello; left out if it is left out there
 //	detokenizers     how many there are; may be left out if it is one
+//	again            true if the controller can be used again (section Used again);
+//	                 may be left out
+//	descriptive      why figures of this arm decide nothing, in a sentence: the run
+//	                 then carries it as a warning; left out where they may decide
 //	messages         one: {"name", "fields": [{"name", "default"}]}, the message that
 //	                 consumers get, with its fields in wire order; default is a
 //	                 row's value when nothing set the field. It has rids,

@@ -99,7 +99,9 @@ type Receipt struct {
 	Endpoints      []string          `json:"endpoints"`     // the consumers, in index order
 	Router         string            `json:"router"`        // how a detokenizer is chosen; "none" with one
 	Detokenizers   int               `json:"detokenizers,omitempty"`
-	Consumers      string            `json:"consumers,omitempty"` // as hello has it
+	Consumers      string            `json:"consumers,omitempty"`   // as hello has it
+	Again          bool              `json:"again,omitempty"`       // after stopped the controller waits for another hello
+	Descriptive    string            `json:"descriptive,omitempty"` // why figures of this arm decide nothing
 	Messages       []Message         `json:"messages"`
 }
 

@@ -8,4 +8,8 @@ func ModuleRoot(dir string) string { return moduleRoot(dir) }
 // commit, whether its files differ from it ("true" or "false"), and the patch
 // that makes the difference, as Environment has them. What is not known is
 // empty. It changes nothing there.
-func Checkout(root string) (commit, modified, patch string) { return revision(root) }
+func Checkout(root string) (commit, modified, patch string) { return revision(root, "go.mod") }
+
+// CheckoutOf describes a checkout of any project, or the part of it below a
+// folder, by a file there that git must hold.
+func CheckoutOf(folder, file string) (commit, modified, patch string) { return revision(folder, file) }

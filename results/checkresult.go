@@ -146,6 +146,9 @@ func (a Arm) check(spec string) error {
 			return err
 		}
 	}
+	if a.ControllerSHA256 != "" {
+		return checkHash("controller_sha256", a.ControllerSHA256)
+	}
 	return nil
 }
 

@@ -62,6 +62,15 @@
 // before there was one has none. A plan fixes all four (Plan.WarmupRows), and a
 // run is verified only with exactly these.
 //
+// # Controllers
+//
+// An arm says of itself what ran: sources, packages, the hashes of executables.
+// Sources are those of its tree alone. The controller of an SGLang tree is a script
+// of this program's, so it stands apart, as controller_sha256, where sources can be
+// compared with the tree file by file; verify says whether it is the script of the
+// program that verifies. again says that all rounds came from one parent process,
+// descriptive why figures of the arm decide nothing.
+//
 // # Figures
 //
 // The round is the unit. A round has a mean for an arm if all its repetitions

@@ -46,7 +46,7 @@ func CaptureEnvironment(command []string) Environment {
 		e.Pressure["before"] = total
 	}
 	if root := moduleRoot("."); root != "" {
-		e.Revision, e.Modified, e.Patch = revision(root)
+		e.Revision, e.Modified, e.Patch = revision(root, "go.mod")
 	}
 	return e
 }

@@ -14,10 +14,10 @@ import (
 // revision is the commit of the checkout at root, whether its files differ from
 // it ("true" or "false"), and the patch that makes the difference: all tracked
 // files, and new files of the kinds that programs are made from. All three are
-// empty where git is missing or does not hold the checkout.
-func revision(root string) (commit, modified, patch string) {
+// empty where git is missing or does not hold that file of the checkout.
+func revision(root, file string) (commit, modified, patch string) {
 	g := git{root: root}
-	if _, err := g.run("", "ls-files", "--error-unmatch", "--", "go.mod"); err != nil {
+	if _, err := g.run("", "ls-files", "--error-unmatch", "--", file); err != nil {
 		return "", "", ""
 	}
 	head, err := g.run("", "rev-parse", "--verify", "HEAD^{commit}")

@@ -21,7 +21,7 @@ func (p Plan) checkLayouts() error {
 			return unwanted(name+".layout", fmt.Sprintf("%d indices", drawn), "none without layouts")
 		case pool < 1 || pool > MaxLayouts:
 			return unwanted(name+".layouts", pool, "0 to %d", MaxLayouts)
-		case p.Process != ProcessRound:
+		case p.Process == ProcessRun:
 			return unwanted(name+".layouts", pool, "0 with process %s: a layout is drawn for the fresh processes of a round", p.Process)
 		case drawn != p.Rounds+1:
 			return unwanted(name+".layout", fmt.Sprintf("%d indices", drawn), "%d, one for round -1 and each of %d rounds", p.Rounds+1, p.Rounds)

@@ -7,6 +7,7 @@ import "github.com/fanoutbench/fanoutbench/protocol"
 const (
 	ProcessRound = "round"
 	ProcessRun   = "run"
+	ProcessSpawn = "spawn" // as round, and of an arm whose controller could be used again a new one
 )
 
 // Values of Plan.Metadata.
@@ -19,6 +20,6 @@ var (
 	transports    = []string{protocol.TransportMsgpack, protocol.TransportNative, protocol.TransportPickle}
 	consumers     = []string{protocol.ConsumerDecode, protocol.ConsumerRaw}
 	paces         = []string{protocol.PaceArrived, protocol.PaceNone}
-	processes     = []string{ProcessRound, ProcessRun}
+	processes     = []string{ProcessRound, ProcessRun, ProcessSpawn}
 	metadataKinds = []string{MetadataPlain, MetadataRich}
 )

@@ -101,7 +101,7 @@ func other(arm string) string {
 // trial. rows_per_run holds each cell once for every round, repetition and arm.
 func (p Plan) WarmupRows() int {
 	once := p.RowsPerRun / ((p.Rounds + 1) * p.Repetitions)
-	if p.Process == ProcessRound {
+	if p.Process != ProcessRun {
 		return once * (p.Rounds + 1)
 	}
 	return once

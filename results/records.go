@@ -66,7 +66,7 @@ type Plan struct {
 	Consumers      string   `json:"consumers,omitempty"` // "process", or left out for the controller's thread
 	Pace           string   `json:"pace"`                // arrived, none or rate:R
 	Loop           string   `json:"loop,omitempty"`      // "router", or left out for the fanout's
-	Process        string   `json:"process"`             // fresh processes each "round", or one set for the "run"
+	Process        string   `json:"process"`             // fresh processes each "round", or "spawn", or one set for the "run"
 	TimeoutMS      int      `json:"timeout_ms"`
 	StartTimeoutMS int      `json:"start_timeout_ms"`
 	First          []string `json:"first"` // the arm that goes first, by round, starting with round -1
@@ -130,6 +130,10 @@ type Arm struct {
 	Modified     string            `json:"modified,omitempty"` // "true" or "false"; absent when not known
 	Patch        string            `json:"patch,omitempty"`    // the uncommitted patch itself
 	Layouts      []Layout          `json:"layouts,omitempty"`  // the pool that each round's worker was drawn from
+
+	ControllerSHA256 string `json:"controller_sha256,omitempty"` // of an SGLang tree: this program's script that ran it
+	Again            bool   `json:"again,omitempty"`             // one controller for all rounds, each from fresh processes
+	Descriptive      string `json:"descriptive,omitempty"`       // why its figures decide nothing
 }
 
 // Layout is one executable of a pool: the same program, linked with its

@@ -104,6 +104,9 @@ type reportArm struct {
 	Modified string `json:"modified,omitempty"`
 	Layouts  int    `json:"layouts,omitempty"`
 
+	Again       bool   `json:"again,omitempty"`
+	Descriptive string `json:"descriptive,omitempty"`
+
 	// Options are those in force, defaults written out: "name=value", by name.
 	Options []string `json:"options"`
 }
@@ -129,7 +132,7 @@ func reportOf(f *Folder) report {
 		a := r.Arms[arm.name] // an arm that never started has its spec alone
 		out.Arms = append(out.Arms, reportArm{
 			arm.name, arm.plan.Spec, a.Runtime, a.Strategy, a.ZMQ, a.OwnClock, a.Revision, a.Modified, arm.plan.Layouts,
-			a.optionList(),
+			a.Again, a.Descriptive, a.optionList(),
 		})
 	}
 	return out

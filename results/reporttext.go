@@ -118,8 +118,11 @@ func (r report) header() [][2]string {
 		lines = append(lines, [2]string{a.Name, a.String()})
 	}
 	process := "a fresh process each round"
-	if r.Process == ProcessRun {
+	switch r.Process {
+	case ProcessRun:
 		process = "one process for the run"
+	case ProcessSpawn:
+		process = "everything started anew each round"
 	}
 	if r.Loop != "" {
 		lines = append(lines, [2]string{"loop", r.Loop + ": the consumers are the detokenizers' inputs"})
@@ -167,6 +170,12 @@ func (a reportArm) String() string {
 	}
 	if a.Layouts > 0 {
 		s += fmt.Sprintf(", one of %d layouts a round", a.Layouts)
+	}
+	if a.Again {
+		s += ", each round from one parent process"
+	}
+	if a.Descriptive != "" {
+		s += ", DESCRIPTIVE, its figures decide nothing: " + a.Descriptive
 	}
 	if a.OwnClock {
 		s += ", OWN CLOCK: timed by the arm itself, not by this program"

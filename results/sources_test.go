@@ -102,7 +102,7 @@ func TestHashFile(t *testing.T) {
 func TestRevision(t *testing.T) {
 	root := checkout(t, map[string]string{"a.go": "package a\n", "notes.txt": "old\n", ".gitignore": "ignored.go\n"})
 	if _, err := exec.LookPath("git"); err != nil {
-		if a, b, c := revision(root); a+b+c != "" {
+		if a, b, c := Checkout(root); a+b+c != "" {
 			t.Errorf("without git: %q %q %q", a, b, c)
 		}
 		return
@@ -116,27 +116,27 @@ func TestRevision(t *testing.T) {
 		return strings.TrimSpace(string(out))
 	}
 	in("init", "--quiet")
-	if a, b, c := revision(root); a+b+c != "" {
+	if a, b, c := Checkout(root); a+b+c != "" {
 		t.Errorf("before go.mod is tracked: %q %q %q", a, b, c)
 	}
 	in("add", ".")
-	if a, b, c := revision(root); a+b+c != "" {
+	if a, b, c := Checkout(root); a+b+c != "" {
 		t.Errorf("before the first commit: %q %q %q", a, b, c)
 	}
 	in("commit", "--quiet", "-m", "first")
 	head := in("rev-parse", "HEAD")
-	if a, b, c := revision(root); a != head || b != "false" || c != "" {
+	if a, b, c := Checkout(root); a != head || b != "false" || c != "" {
 		t.Errorf("clean: %q %q %q", a, b, c)
 	}
 	overwrite(t, root, "new.txt", "no source\n")
 	overwrite(t, root, "ignored.go", "package a\n")
-	if a, b, c := revision(root); a != head || b != "false" || c != "" {
+	if a, b, c := Checkout(root); a != head || b != "false" || c != "" {
 		t.Errorf("with new files that no program is made from: %q %q %q", a, b, c)
 	}
 	overwrite(t, root, "notes.txt", "changed\n")
 	overwrite(t, root, "new file.go", "package a // new\n")
 	status := in("status", "--porcelain")
-	a, b, patch := revision(root)
+	a, b, patch := Checkout(root)
 	if a != head || b != "true" || in("status", "--porcelain") != status {
 		t.Errorf("changed: %q %q; status %s", a, b, in("status", "--porcelain"))
 	}

@@ -20,6 +20,7 @@ type Check struct {
 type VerifyOptions struct {
 	Trees      map[string]string // by arm: the folder its sources lie below
 	Executable string            // the running program, looked for among the arms' binaries
+	Controller string            // sha256 of the running program's script for SGLang trees, compared with that of the arms that had one
 }
 
 // Verify recomputes every figure of a run folder and checks every hash that it
@@ -242,6 +243,9 @@ func (v *verifier) outside() {
 			v.check(arm+" sources", err, "%d files below the tree", len(v.result.Arms[arm].Sources))
 		}
 	}
+	if v.opt.Controller != "" {
+		v.controllers()
+	}
 	if v.opt.Executable != "" {
 		detail, err := v.executable()
 		v.check("executable", err, "%s", detail)
@@ -275,6 +279,23 @@ func sameFiles(tree string, sources []Source) error {
 		}
 	}
 	return nil
+}
+
+// controllers says of each SGLang tree whether the script that ran it is this
+// program's. Another one may verify the run just as well.
+func (v *verifier) controllers() {
+	if needs(v.resErr) != nil {
+		return // which arms had one is not known; the result's own check has failed
+	}
+	for _, arm := range []string{Reference, Candidate} {
+		switch sum := v.result.Arms[arm].ControllerSHA256; sum {
+		case "":
+		case v.opt.Controller:
+			v.check(arm+" controller", nil, "the script of this program")
+		default:
+			v.check(arm+" controller", nil, "for information: sha256 %s, another script than this program's", sum)
+		}
+	}
 }
 
 // executable says whether the running program is one that an arm was measured

@@ -16,7 +16,7 @@ import (
 
 func newCheckArm() *cobra.Command {
 	var sets []string
-	var repo string
+	var repo, python string
 	var conf checkarm.Config
 	c := &cobra.Command{
 		Use: "check-arm SPEC", Args: exactly(1, "one arm spec"),
@@ -26,7 +26,7 @@ func newCheckArm() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			r.Repo = repo
+			r.Repo, r.Python, r.Transport = repo, python, conf.Transport
 			options, err := arm.ParseOptions(sets)
 			if err != nil {
 				return usageError{err}
@@ -36,6 +36,12 @@ func newCheckArm() *cobra.Command {
 			}
 			if err := checkTransport(conf.Arm, conf.Transport); err != nil {
 				return err
+			}
+			if conf.Arm.SGLang == nil && python != "" {
+				return usagef("python is %q, but %s is no SGLang tree", python, conf.Arm.Spec)
+			}
+			if conf.Arm.SGLang != nil && !c.Flags().Changed("start-timeout") {
+				conf.StartTimeout = sglangStart
 			}
 			if conf.Timeout < time.Millisecond || conf.StartTimeout < time.Millisecond {
 				return usagef("timeout %v and start-timeout %v, want at least 1ms", conf.Timeout, conf.StartTimeout)
@@ -48,6 +54,7 @@ func newCheckArm() *cobra.Command {
 	}
 	c.Flags().StringArrayVar(&sets, "set", nil, "option NAME=VALUE of the arm, repeatable")
 	c.Flags().StringVar(&repo, "repo", ".", "a folder in the repository of a git: arm")
+	c.Flags().StringVar(&python, "python", "", "the interpreter that runs an SGLang tree (default: that of the active virtual environment, else python3)")
 	c.Flags().StringVar(&conf.Transport, "transport", "msgpack", "transport to ask for")
 	c.Flags().DurationVar(&conf.Timeout, "timeout", checkarm.DefaultTimeout, "of one trial")
 	c.Flags().DurationVar(&conf.StartTimeout, "start-timeout", checkarm.DefaultStartTimeout, "of the arm's start")

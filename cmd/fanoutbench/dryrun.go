@@ -14,11 +14,12 @@ import (
 
 // What a run takes, for an estimate: rounded up from a default run on two cores.
 const (
-	timePerRow   = 300 * time.Microsecond
-	timePerTrial = 40 * time.Millisecond
-	timePerStart = 400 * time.Millisecond
-	bytesPerLine = 1100
-	bytesForRest = 200 << 10
+	timePerRow    = 300 * time.Microsecond
+	timePerTrial  = 40 * time.Millisecond
+	timePerStart  = 400 * time.Millisecond
+	timePerImport = time.Minute
+	bytesPerLine  = 1100
+	bytesForRest  = 200 << 10
 )
 
 func dryRun(stdout io.Writer, arms map[string]arm.Arm, p results.Plan, output string) error {
@@ -32,19 +33,34 @@ func dryRun(stdout io.Writer, arms map[string]arm.Arm, p results.Plan, output st
 		return err
 	}
 	starts := 2
-	if p.Process == results.ProcessRound {
+	if p.Process != results.ProcessRun {
 		starts *= p.Rounds + 1
 	}
-	expected := time.Duration(p.RowsPerRun+p.WarmupRows())*timePerRow + time.Duration(p.Len())*timePerTrial + time.Duration(starts)*timePerStart
+	imports := importTime(arms, p)
+	expected := imports + time.Duration(p.RowsPerRun+p.WarmupRows())*timePerRow + time.Duration(p.Len())*timePerTrial + time.Duration(starts)*timePerStart
 	fmt.Fprintf(w, "plan: %s\n", b)
 	fmt.Fprintf(w, "%d trials, %d rows and %d fence rows to verify, warm-up and full streams beside them; at most about %v and %d KiB in %s\n",
 		p.Len(), p.RowsPerRun, p.FencePerRun, expected.Round(time.Second), (p.Len()*bytesPerLine+bytesForRest)>>10, output)
 	return w.Flush()
 }
 
+// importTime is what the imports of SGLang trees take: one an arm, or with fresh
+// interpreters one a round and arm. Both arms import side by side.
+func importTime(arms map[string]arm.Arm, p results.Plan) time.Duration {
+	if arms[results.Reference].SGLang == nil && arms[results.Candidate].SGLang == nil {
+		return 0
+	}
+	if p.Process == results.ProcessSpawn {
+		return timePerImport * time.Duration(p.Rounds+1)
+	}
+	return timePerImport
+}
+
 // whatRuns is the arm's command, or what it will be built from.
 func whatRuns(a arm.Arm) string {
 	switch {
+	case a.SGLang != nil:
+		return fmt.Sprintf("tree: %s\n  interpreter: %s, Python %s", a.SGLang, a.Python.Path, a.Python.Version)
 	case a.Tree == nil:
 		return "command: " + strings.Join(a.Command, " ")
 	case a.Tree.Folder != "":

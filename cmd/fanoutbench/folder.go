@@ -11,6 +11,7 @@ import (
 
 	"github.com/fanoutbench/fanoutbench/cmd/internal/arm"
 	"github.com/fanoutbench/fanoutbench/cmd/internal/driver"
+	"github.com/fanoutbench/fanoutbench/cmd/internal/sglang"
 	"github.com/fanoutbench/fanoutbench/results"
 )
 
@@ -70,7 +71,7 @@ func newVerify() *cobra.Command {
 		Use: "verify DIR", Args: exactly(1, "the folder of a run"),
 		Short: "recompute a run's figures and check every hash within reach",
 		RunE: func(c *cobra.Command, args []string) error {
-			opt := results.VerifyOptions{Trees: map[string]string{}}
+			opt := results.VerifyOptions{Trees: map[string]string{}, Controller: sglang.ScriptSHA256()}
 			if reference != "" {
 				opt.Trees[results.Reference] = reference
 			}

@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
-	"slices"
 	"strconv"
 	"time"
 
@@ -38,6 +37,8 @@ type runFlags struct {
 	stream, output                     string
 	dryRun, profile                    bool
 	repo                               string
+	python                             map[string]*string // interpreters by arm, "" for both
+	anyPackages                        bool
 	layouts                            int
 	lone                               bool // a candidate is given and no reference
 	resolver                           *arm.Resolver
@@ -60,23 +61,13 @@ func newRun(name string) *cobra.Command {
 			if !c.Flags().Changed("seed") {
 				f.seed = randomSeed()
 			}
-			f.lone = c.Flags().Changed("candidate") && !c.Flags().Changed("reference")
-			if f.loop == protocol.LoopRouter && !c.Flags().Changed("candidate") {
-				f.candidate = defaultRouter
-			}
 			f.given = c.Flags().Changed
 			return f.run(c.Context(), c.OutOrStdout(), c.ErrOrStderr())
 		},
 	}
 	fl := c.Flags()
 	fl.SortFlags = false
-	fl.StringVar(&f.reference, "reference", defaultReference, "the arm to compare with: builtin:STRATEGY, dir:PATH, git:REV or exec:COMMAND; of a dir: or git: candidate, if not given, the merge base with the default branch")
-	fl.StringVar(&f.candidate, "candidate", defaultCandidate, "the arm in question")
-	fl.StringArrayVar(&f.sets, "set", nil, "option NAME=VALUE of both arms, repeatable")
-	fl.StringArrayVar(&f.referenceSets, "reference-set", nil, "option of the reference")
-	fl.StringArrayVar(&f.candidateSets, "candidate-set", nil, "option of the candidate")
-	fl.StringVar(&f.repo, "repo", ".", "a folder in the repository of git: arms")
-	fl.StringVar(&f.transport, "transport", protocol.TransportMsgpack, "msgpack (opaque metadata wrapped), or the control without wrappers: native (builtin arms), pickle (arms that have it)")
+	f.addArms(c)
 	fl.IntSliceVar(&f.counts, "counts", []int{1, 32, 310}, "rows of a batch, one cell each")
 	fl.StringSliceVar(&f.metadata, "metadata", []string{"plain", "rich"}, "metadata of the rows, one cell each")
 	fl.IntVar(&f.rounds, "rounds", 9, "counted rounds, 1 to 1000; below 6 no interval exists")
@@ -89,10 +80,10 @@ func newRun(name string) *cobra.Command {
 	fl.StringVar(&f.consumer, "consumer", protocol.ConsumerDecode, "decode every message on receipt, or raw: count its rows only")
 	fl.StringVar(&f.consumers, "consumers", protocol.ConsumersThread, "where the consumers run: on one thread of the controller, or each in a process of its own (Linux), which adds a hop to --pace arrived")
 	fl.StringVar(&f.pace, "pace", protocol.PaceArrived, "send a batch when all rows of the one before have arrived; none: at once; a number: so many a second")
-	fl.StringVar(&f.process, "process", driver.ProcessRound, "fresh processes each round, or one set for the whole run")
+	fl.StringVar(&f.process, "process", driver.ProcessRound, "fresh processes each round, or one set for the whole run (run); spawn: as round, and an SGLang tree is imported anew each time")
 	fl.IntVar(&f.layouts, "layouts", 0, "link each worker this often, its functions in another order each time, and draw one of them a round; 0: off")
 	fl.DurationVar(&f.timeout, "timeout", 30*time.Second, "of one trial")
-	fl.DurationVar(&f.startTimeout, "start-timeout", 10*time.Second, "of an arm's start")
+	fl.DurationVar(&f.startTimeout, "start-timeout", 10*time.Second, "of an arm's start; 3m if an arm is an SGLang tree")
 	fl.StringVar(&f.output, "output", "", "run folder to make (default: runs/ and the UTC time)")
 	fl.BoolVar(&f.profile, "profile", false, "after the last round profile the workers' CPU, untimed, for up to ten seconds a cell and arm")
 	fl.BoolVar(&f.dryRun, "dry-run", false, "print the arms, the plan and what it will take, and measure nothing")
@@ -114,8 +105,8 @@ func (f *runFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 	if err != nil {
 		return usageError{err}
 	}
-	if err := f.checkLayouts(arms); err != nil {
-		return err
+	if err := errors.Join(f.checkLayouts(arms), f.checkPair(arms), f.checkPython(arms)); err != nil {
+		return usageError{err}
 	}
 	if f.output == "" {
 		f.output = filepath.Join("runs", time.Now().UTC().Format("20060102T150405.000Z"))
@@ -131,7 +122,7 @@ func (f *runFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 	}
 	bar := newProgress(stderr)
 	_, runErr := driver.Run(ctx, driver.Config{
-		Plan: p, Source: source, Arms: arms, Output: f.output, Progress: bar, Profile: f.profile,
+		Plan: p, Source: source, Arms: arms, Output: f.output, Progress: bar, Profile: f.profile, AnyPackages: f.anyPackages,
 		Command: append([]string{"fanoutbench"}, os.Args[1:]...),
 	})
 	bar.end()
@@ -149,67 +140,6 @@ func (f *runFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 	return runErr
 }
 
-// arms resolves both specs with their options.
-func (f *runFlags) arms(ctx context.Context) (map[string]arm.Arm, error) {
-	var err error
-	if f.resolver, err = newResolver(ctx); err != nil {
-		return nil, err
-	}
-	if f.loop != protocol.LoopFanout && f.loop != protocol.LoopRouter {
-		return nil, usagef("loop %q, want %q or %q", f.loop, protocol.LoopFanout, protocol.LoopRouter)
-	}
-	f.resolver.Repo, f.resolver.Loop = f.repo, f.loop
-	f.sets = slices.Clone(f.sets)
-	if f.detokenizers != 1 {
-		f.sets = append(f.sets, fmt.Sprintf("%s=%d", protocol.OptionDetokenizers, f.detokenizers))
-	}
-	arms := map[string]arm.Arm{}
-	for _, a := range []struct {
-		name, spec string
-		sets       []string
-	}{
-		{results.Candidate, f.candidate, f.candidateSets},
-		{results.Reference, f.reference, f.referenceSets},
-	} {
-		options, err := arm.ParseOptions(slices.Concat(f.sets, a.sets))
-		if err != nil {
-			return nil, usagef("%s: %w", a.name, err)
-		}
-		if candidate := arms[results.Candidate]; f.lone && candidate.Tree != nil && a.name == results.Reference {
-			arms[a.name], f.branch, err = f.resolver.Base(ctx, candidate, options)
-		} else {
-			arms[a.name], err = f.resolver.Resolve(ctx, a.spec, options)
-		}
-		if err != nil {
-			return nil, ofArm(a.name, err)
-		}
-		if err := checkTransport(arms[a.name], f.transport); err != nil {
-			return nil, usagef("%s: %w", a.name, err)
-		}
-		if n := arms[a.name].Options[protocol.OptionDetokenizers]; f.loop == protocol.LoopRouter && n != "" && n != "1" {
-			return nil, usagef("%s: option %s is %q, but in the router's loop the consumers are the detokenizers: give --http-workers", a.name, protocol.OptionDetokenizers, n)
-		}
-	}
-	return arms, nil
-}
-
-// checkTransport refuses a transport that the arm is known not to have; what an
-// arm with a controller of its own has is in its receipt.
-func checkTransport(a arm.Arm, transport string) error {
-	if transport == protocol.TransportPickle && !a.OwnClock() {
-		return usagef("transport %q, a %s arm has %q and %q", transport, a.Kind, protocol.TransportMsgpack, protocol.TransportNative)
-	}
-	return nil
-}
-
-func newResolver(ctx context.Context) (*arm.Resolver, error) {
-	self, err := os.Executable()
-	if err != nil {
-		return nil, err
-	}
-	return arm.NewResolver(ctx, self)
-}
-
 // plan makes the plan of a run and the source of its streams.
 func (f *runFlags) plan(arms map[string]arm.Arm) (results.Plan, stream.Source, error) {
 	rec, err := f.recording()
@@ -222,6 +152,9 @@ func (f *runFlags) plan(arms map[string]arm.Arm) (results.Plan, stream.Source, e
 			a.Layouts = f.layouts
 		}
 		return a
+	}
+	if !f.given("start-timeout") && (arms[results.Reference].SGLang != nil || arms[results.Candidate].SGLang != nil) {
+		f.startTimeout = sglangStart
 	}
 	loop := f.loop
 	if loop == protocol.LoopFanout {

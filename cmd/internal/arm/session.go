@@ -51,6 +51,7 @@ type Session struct {
 	conf  StartConfig
 	child *process.Child
 	dead  error // the first fault: later calls return it
+	rests bool  // between stopped and the next hello
 }
 
 // Start runs the arm's command and takes it through the handshake.
@@ -89,6 +90,44 @@ func (s *Session) handshake(ctx context.Context) error {
 		return s.fault(fmt.Errorf("receipt: %d messages, want the one that consumers get", len(r.Messages)))
 	case len(r.PIDs) == 0:
 		return s.fault(errors.New("receipt: no worker pids, want at least one"))
+	}
+	return nil
+}
+
+// Rest ends what the last hello began, and keeps a controller that can be used
+// again for Wake.
+func (s *Session) Rest(ctx context.Context) error {
+	if !s.Receipt.Again {
+		return fmt.Errorf("arm: %s cannot be used again, its receipt does not offer it", s.conf.Name)
+	}
+	if err := s.sayStop(ctx); err != nil {
+		return err
+	}
+	s.rests = true
+	return nil
+}
+
+// Faulty says whether a fault has ended the session.
+func (s *Session) Faulty() bool { return s.dead != nil }
+
+// Wake takes a controller that rests through another handshake.
+func (s *Session) Wake(ctx context.Context, conf StartConfig) error {
+	if s.dead != nil {
+		return s.dead
+	}
+	if !s.rests {
+		return fmt.Errorf("arm: %s does not rest", s.conf.Name)
+	}
+	s.conf, s.rests, s.Receipt = conf, false, protocol.Receipt{}
+	if err := s.child.Quiet(); err != nil {
+		return s.fault(fmt.Errorf("between stopped and another hello: %w", err))
+	}
+	if err := s.handshake(ctx); err != nil {
+		s.Close()
+		return err
+	}
+	if !s.Receipt.Again {
+		return s.fault(errors.New("receipt: again is false, but it was offered before and has just been used"))
 	}
 	return nil
 }
@@ -142,17 +181,33 @@ func (s *Session) PIDs() []int { return append([]int{s.child.PID()}, s.Receipt.P
 // Layout is the message that the arm's consumers get.
 func (s *Session) Layout() protocol.Message { return s.Receipt.Messages[0] }
 
-// Stop ends the arm in good order, or at once when ctx is done. It returns what
-// goes wrong in stopping; a fault that has been returned before is not returned
-// again.
+func (s *Session) sayStop(ctx context.Context) error {
+	var done protocol.Signal
+	err := s.ask(ctx, protocol.Signal{Type: protocol.TypeStop}, stopGrace, protocol.TypeStopped, &done)
+	if err != nil {
+		s.Close()
+	}
+	return err
+}
+
+// Stop ends the arm in good order, also one that rests, or at once when ctx is
+// done. It returns what goes wrong in stopping; a fault that has been returned
+// before is not returned again.
 func (s *Session) Stop(ctx context.Context) error {
 	if s.dead != nil {
 		return nil
 	}
-	var done protocol.Signal
-	if err := s.ask(ctx, protocol.Signal{Type: protocol.TypeStop}, stopGrace, protocol.TypeStopped, &done); err != nil {
+	switch {
+	case !s.rests:
+		if err := s.sayStop(ctx); err != nil {
+			return err
+		}
+	case ctx.Err() != nil:
 		s.Close()
-		return err
+		return context.Cause(ctx)
+	}
+	if s.Receipt.Again {
+		s.child.CloseInput() // it waits for another hello
 	}
 	limited, cancel := context.WithTimeout(ctx, stopGrace)
 	defer cancel()

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/fanoutbench/fanoutbench/cmd/internal/sglang"
 	"github.com/fanoutbench/fanoutbench/cmd/internal/tree"
 	"github.com/fanoutbench/fanoutbench/protocol"
 )
@@ -45,11 +46,19 @@ type Arm struct {
 	Strategy string      // of the worker, where this program's controller runs it
 	Tree     *tree.Tree  // what the worker is built from, where it is not this program
 	Build    *tree.Build // what came of it, see Resolver.Build
+
+	SGLang       *sglang.Tree  // the tree that is run, where it is one of SGLang's
+	Python       sglang.Python // that runs it
+	WorkerSHA256 string        // of this program, where its worker takes the place of the tree's
 }
 
 // OwnClock reports whether the arm brings its own controller, and so its own
 // clock and consumers.
 func (a Arm) OwnClock() bool { return a.Kind == KindExec }
+
+// Profiled reports whether the arm's worker can be profiled: one of this module
+// under this program's controller.
+func (a Arm) Profiled() bool { return !a.OwnClock() && a.SGLang == nil }
 
 // SpecError is a spec, or an option, that cannot be run.
 type SpecError struct{ Spec, Reason string }
@@ -63,6 +72,9 @@ type Resolver struct {
 	Repo    string
 	Listing protocol.Listing
 	Loop    string // the loop whose strategies builtin arms name; empty is the fanout's
+
+	Transport string // of SGLang trees, whose command names it
+	Python    string // the interpreter of SGLang trees; empty: see sglang.FindPython
 }
 
 // NewResolver asks this program's worker what it has.
@@ -118,23 +130,39 @@ func (r *Resolver) Resolve(ctx context.Context, spec string, set map[string]stri
 			return Arm{}, err
 		}
 	case KindSGLang:
-		return Arm{}, &SpecError{spec, "SGLang trees as arms are not built yet; this version runs builtin:, dir:, git: and exec: arms"}
+		t, err := sglang.AtRelease(rest)
+		if err != nil {
+			return Arm{}, inSpec(spec, err)
+		}
+		a.SGLang = &t
 	default:
 		return Arm{}, &SpecError{spec, fmt.Sprintf("unknown kind %q, want one of %s", kind, strings.Join(kinds, ", "))}
 	}
 	maps.Copy(a.Options, set)
-	// These two mean the same in every arm: the plan's fence is made for them.
-	if _, err := protocol.ParseRouting(a.Options); err != nil {
-		return Arm{}, &SpecError{spec, err.Error()}
+	return a, r.settle(ctx, &a)
+}
+
+// settle checks the options of an arm whose spec is resolved.
+func (r *Resolver) settle(ctx context.Context, a *Arm) error {
+	if a.SGLang != nil {
+		return r.settleSGLang(ctx, a)
 	}
-	switch kind {
+	// These two mean the same in every arm: the plan's fence is made for them.
+	routing, err := protocol.ParseRouting(a.Options)
+	if err != nil {
+		return &SpecError{a.Spec, err.Error()}
+	}
+	if rule := a.Options[protocol.OptionRouter]; rule != "" && rule != protocol.RouterNone && routing.Detokenizers == 1 && r.Loop != protocol.LoopRouter {
+		return &SpecError{a.Spec, fmt.Sprintf("option %s is %q, but there is one detokenizer, and nothing to choose: give --detokenizers, or --loop %s", protocol.OptionRouter, rule, protocol.LoopRouter)}
+	}
+	switch a.Kind {
 	case KindBuiltin:
-		return a, checkOptions(a, r.Listing)
+		return checkOptions(*a, r.Listing)
 	case KindDir, KindGit:
 		a.takeStrategy(r.Loop)
-		return a, checkNames(a)
+		return checkNames(*a)
 	}
-	return a, nil
+	return nil
 }
 
 // OptionZMQ is the option of a builtin arm for the ZeroMQ engine.

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/fanoutbench/fanoutbench/cmd/internal/sglang"
 	"github.com/fanoutbench/fanoutbench/cmd/internal/tree"
 	"github.com/fanoutbench/fanoutbench/protocol"
 	"github.com/fanoutbench/fanoutbench/results"
@@ -23,21 +24,50 @@ const (
 	defaultRouter   = "grouped-splice"
 )
 
-// tree finds the tree that a dir or git spec names. It is not built yet.
+// tree finds the tree that a dir or git spec names, of this module or SGLang's. It
+// is not built yet.
 func (r *Resolver) tree(ctx context.Context, a *Arm) error {
-	find := func() (tree.Tree, error) { return tree.Folder(a.Name) }
+	var t tree.Tree
+	var err error
 	if a.Kind == KindGit {
-		find = func() (tree.Tree, error) { return tree.AtRevision(ctx, r.Repo, a.Name) }
+		t, err = tree.AtRevision(ctx, r.Repo, a.Name)
+	} else {
+		t, err = tree.Folder(a.Name)
 	}
-	t, err := find()
+	other, ok, otherErr := r.sglangTree(ctx, *a)
+	var input *tree.InputError
+	switch {
+	case otherErr != nil:
+		return inSpec(a.Spec, otherErr)
+	case ok && err == nil:
+		return &SpecError{a.Spec, fmt.Sprintf("is a checkout of %s and an SGLang tree (%s), name a folder that is one of them", results.Module, sglang.Wanted)}
+	case ok && errors.As(err, &input):
+		a.SGLang = &other
+		return nil
+	case errors.As(err, &input):
+		return &SpecError{a.Spec, err.Error() + "; or want an SGLang tree, " + sglang.Wanted}
+	}
 	a.Tree = &t
-	return inSpec(a.Spec, err)
+	return err
+}
+
+// sglangTree finds SGLang's tree in what a dir or git spec names, if there is one.
+func (r *Resolver) sglangTree(ctx context.Context, a Arm) (sglang.Tree, bool, error) {
+	if a.Kind == KindDir {
+		return sglang.InFolder(a.Name)
+	}
+	commit, err := tree.Commit(ctx, r.Repo, a.Name)
+	if err != nil {
+		return sglang.Tree{}, false, ctx.Err() // the other search says what is wrong with the name
+	}
+	return sglang.InCommit(ctx, r.Repo, commit)
 }
 
 // inSpec makes what the user can mend a *SpecError.
 func inSpec(spec string, err error) error {
 	var input *tree.InputError
-	if errors.As(err, &input) {
+	var other *sglang.InputError
+	if errors.As(err, &input) || errors.As(err, &other) {
 		return &SpecError{spec, err.Error()}
 	}
 	return err
@@ -59,7 +89,7 @@ func (a *Arm) takeStrategy(loop string) {
 // Asked are the options that make the arm what it is, for the record: those of
 // its controller, and the strategy where no spec says it.
 func (a Arm) Asked() map[string]string {
-	if a.Kind != KindDir && a.Kind != KindGit {
+	if a.Kind != KindDir && a.Kind != KindGit || a.SGLang != nil {
 		return a.Options
 	}
 	all := maps.Clone(a.Options)
@@ -78,20 +108,25 @@ func (a Arm) optionNames() string {
 // Base is the arm that a dir or git arm is compared with when no other is named:
 // where its history leaves the default branch. branch is that branch's name.
 func (r *Resolver) Base(ctx context.Context, a Arm, set map[string]string) (base Arm, branch string, err error) {
+	if a.SGLang != nil {
+		return r.baseSGLang(ctx, a, set)
+	}
 	t, branch, err := a.Tree.Base(ctx)
 	if err != nil {
 		return Arm{}, "", inSpec(a.Spec, fmt.Errorf("no reference is given, and none to be found: %w", err))
 	}
 	base = Arm{Spec: KindGit + ":" + t.Commit, Kind: KindGit, Name: t.Commit, Options: map[string]string{}, Tree: &t}
 	maps.Copy(base.Options, set)
-	base.takeStrategy(r.Loop)
-	return base, branch, checkNames(base)
+	return base, branch, r.settle(ctx, &base)
 }
 
 // Build builds what the arm's worker runs from: a source tree, or, with seeds,
 // the checkout around the working directory for a builtin arm. With seeds there
 // is a worker for each. An arm that needs no build comes back as it was.
 func (r *Resolver) Build(ctx context.Context, a Arm, seeds []int64) (Arm, error) {
+	if a.SGLang != nil {
+		return r.prepareSGLang(ctx, a)
+	}
 	if a.Kind == KindBuiltin && len(seeds) > 0 {
 		root := results.ModuleRoot(".")
 		if root == "" {
@@ -136,6 +171,18 @@ func (r *Resolver) suits(a Arm, l protocol.Listing) error {
 	return checkOptions(a, l)
 }
 
+// Checkout is the commit of a tree that was built or prepared, and whether its files
+// differ from it, as results.Arm has them.
+func (a Arm) Checkout() (revision, modified string) {
+	switch {
+	case a.Build != nil:
+		return a.Build.Revision, a.Build.Modified
+	case a.SGLang != nil:
+		return a.SGLang.Revision, a.SGLang.Modified
+	}
+	return "", ""
+}
+
 func (a Arm) using(self string, worker int) Arm {
 	a.Command = []string{self, ControllerCommand, "--strategy", a.Strategy, "--worker", a.Build.Workers[worker].Path}
 	return a
@@ -145,4 +192,4 @@ func (a Arm) using(self string, worker int) Arm {
 func (a Arm) Using(worker int) Arm { return a.using(a.Command[0], worker) }
 
 // HasLayouts says whether the arm's worker can be linked in several layouts.
-func (a Arm) HasLayouts() bool { return a.Kind != KindExec }
+func (a Arm) HasLayouts() bool { return a.Profiled() }

@@ -3,7 +3,8 @@
 // runs it before the arm is measured.
 //
 // Each clause has a process of its own, so that a fault in one does not hide
-// the next. Rows are judged by the same oracle as in a run.
+// the next; of an arm whose controller can be used again, one that this controller
+// starts, until a clause ends it. Rows are judged by the same oracle as in a run.
 package checkarm
 
 import (
@@ -54,7 +55,9 @@ type checker struct {
 	dir  string
 	n    int
 
-	answered bool // hello, at least once
+	answered bool         // hello, at least once
+	again    bool         // its receipt offers to be used again
+	resting  *arm.Session // a controller for the next clause
 }
 
 // Run plays the clauses in order.
@@ -66,6 +69,11 @@ func Run(ctx context.Context, conf Config) iter.Seq[Clause] {
 			return
 		}
 		c := &checker{conf: conf, dir: dir}
+		defer func() {
+			if c.resting != nil {
+				c.resting.Close()
+			}
+		}()
 		for _, k := range []struct {
 			name string
 			play func(context.Context) error
@@ -77,12 +85,16 @@ func Run(ctx context.Context, conf Config) iter.Seq[Clause] {
 			{"rows: a single consumer gets everything", c.single},
 			{"full: each field of the arm's message is the row's own, in every row", c.full},
 			{"mixed: bytes, stop strings and tokens, requests that end at different steps", c.mixed},
+			{"again: after stopped another hello is answered, as the first, from fresh processes", c.usedAgain},
 			{"version: a hello of another version is answered with error", c.wrongVersion},
 			{"transport: a hello for an unknown transport is answered with error", c.wrongTransport},
 			{"bulk: a work file with another hash is answered with error", c.wrongHash},
 			{"end of input: the arm leaves within its time, no socket file left", c.endOfInput},
 			{"stop: stopped, exit status 0, no socket file left", c.stop},
 		} {
+			if strings.HasPrefix(k.name, "again:") && !c.again {
+				continue // it does not offer it
+			}
 			err := k.play(ctx)
 			if !yield(Clause{k.name, err}) {
 				_ = os.RemoveAll(dir) // nobody listens any more
@@ -113,8 +125,25 @@ func (c *checker) start(ctx context.Context, change func(*protocol.Hello)) (*arm
 	if change != nil {
 		change(&h)
 	}
-	s, err := arm.Start(ctx, c.conf.Arm, arm.StartConfig{Name: "arm", Hello: h, Timeout: c.conf.StartTimeout, Log: c.conf.Log})
+	conf := arm.StartConfig{Name: "arm", Hello: h, Timeout: c.conf.StartTimeout, Log: c.conf.Log}
+	if s := c.resting; s != nil {
+		c.resting = nil
+		return s, dir, s.Wake(ctx, conf)
+	}
+	s, err := arm.Start(ctx, c.conf.Arm, conf)
 	return s, dir, err
+}
+
+// done ends what a clause began; a controller that can be used again is kept.
+func (c *checker) done(ctx context.Context, s *arm.Session) error {
+	if !s.Receipt.Again || s.Faulty() {
+		return s.Stop(ctx)
+	}
+	err := s.Rest(ctx)
+	if err == nil {
+		c.resting = s
+	}
+	return err
 }
 
 func (c *checker) handshake(ctx context.Context) error {
@@ -122,7 +151,7 @@ func (c *checker) handshake(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	c.answered = true
+	c.answered, c.again = true, s.Receipt.Again
 	r := s.Receipt
 	switch {
 	case r.Runtime == "":
@@ -134,7 +163,7 @@ func (c *checker) handshake(ctx context.Context) error {
 	case r.Router == "":
 		err = errors.New("receipt: router is empty, want how a detokenizer is chosen, or none")
 	}
-	return errors.Join(err, s.Stop(ctx))
+	return errors.Join(err, c.done(ctx, s))
 }
 
 // fields wants what the streams set, and what a worker makes, in the receipt.
@@ -145,17 +174,17 @@ func (c *checker) fields(ctx context.Context) error {
 	}
 	data, err := stream.Seed(seed, stream.Place{Cell: protocol.Cell{Count: 1, Metadata: stream.Rich}}, consumers)
 	if err != nil {
-		return errors.Join(err, s.Stop(ctx))
+		return errors.Join(err, c.done(ctx, s))
 	}
 	want, err := oracle.New(data, consumers)
 	if err != nil {
-		return errors.Join(err, s.Stop(ctx))
+		return errors.Join(err, c.done(ctx, s))
 	}
 	missing := want.Unjudged(layout(s.Receipt))
 	if len(missing) > 0 {
 		err = fmt.Errorf("receipt: message %s lacks %s", s.Receipt.Messages[0].Name, strings.Join(missing, ", "))
 	}
-	return errors.Join(err, s.Stop(ctx))
+	return errors.Join(err, c.done(ctx, s))
 }
 
 func (c *checker) trials(consumer, pace string) func(context.Context) error {
@@ -166,10 +195,10 @@ func (c *checker) trials(consumer, pace string) func(context.Context) error {
 		}
 		for i, cell := range []protocol.Cell{{Count: 1, Metadata: stream.Plain}, {Count: 1, Metadata: stream.Rich}, {Count: 7, Metadata: stream.Plain}, {Count: 33, Metadata: stream.Rich}} {
 			if err := c.trial(ctx, s, dir, i, cell, consumers); err != nil {
-				return errors.Join(fmt.Errorf("count %d, metadata %s: %w", cell.Count, cell.Metadata, err), s.Stop(ctx))
+				return errors.Join(fmt.Errorf("count %d, metadata %s: %w", cell.Count, cell.Metadata, err), c.done(ctx, s))
 			}
 		}
-		return s.Stop(ctx)
+		return c.done(ctx, s)
 	}
 }
 
@@ -178,7 +207,7 @@ func (c *checker) single(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(c.trial(ctx, s, dir, 0, protocol.Cell{Count: 5, Metadata: stream.Rich}, 1), s.Stop(ctx))
+	return errors.Join(c.trial(ctx, s, dir, 0, protocol.Cell{Count: 5, Metadata: stream.Rich}, 1), c.done(ctx, s))
 }
 
 // trial plays one stream and has its rows judged.
@@ -303,7 +332,12 @@ func (c *checker) wrongHash(ctx context.Context) error {
 	return refused(err)
 }
 
+// endOfInput, without a stop before it, is played with a controller that nothing
+// was said to before.
 func (c *checker) endOfInput(ctx context.Context) error {
+	if err := c.endResting(ctx); err != nil {
+		return err
+	}
 	s, dir, err := c.start(ctx, nil)
 	if err != nil {
 		return err

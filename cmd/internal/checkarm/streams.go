@@ -50,8 +50,8 @@ func (c *checker) streams(ctx context.Context, works []protocol.Work, metadata s
 			err = c.judge(ctx, s, data, i, cell, file)
 		}
 		if err != nil {
-			return errors.Join(fmt.Errorf("stream %d, count %d, metadata %s: %w", i, cell.Count, metadata, err), s.Stop(ctx))
+			return errors.Join(fmt.Errorf("stream %d, count %d, metadata %s: %w", i, cell.Count, metadata, err), c.done(ctx, s))
 		}
 	}
-	return s.Stop(ctx)
+	return c.done(ctx, s)
 }

@@ -4,11 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
-	"sync"
 	"time"
 
 	"github.com/fanoutbench/fanoutbench/cmd/internal/arm"
@@ -23,6 +20,7 @@ import (
 const (
 	ProcessRound = "round"
 	ProcessRun   = "run"
+	ProcessSpawn = "spawn"
 )
 
 // Progress hears of every trial as it ends, warm-ups included.
@@ -39,6 +37,8 @@ type Config struct {
 	Command  []string           // for the record
 	Progress Progress
 	Profile  bool // profile the workers after the last round
+
+	AnyPackages bool // compare SGLang arms whose libraries are of different versions
 }
 
 // ErrNotVerified is the error of a run that ended invalid or incomplete; the
@@ -51,6 +51,7 @@ type driver struct {
 	run      *results.Run
 	dir      string // private folder
 	sessions map[string]*arm.Session
+	resting  map[string]*arm.Session // between two rounds: controllers that can be used again
 	logs     map[string]*results.Log
 	about    map[string]results.Arm
 	layouts  map[string]oracle.Layout
@@ -77,7 +78,7 @@ func Run(ctx context.Context, conf Config) (result results.Result, err error) {
 	}
 	d := &driver{
 		conf: conf, plan: conf.Plan, run: run,
-		sessions: map[string]*arm.Session{}, logs: map[string]*results.Log{},
+		sessions: map[string]*arm.Session{}, resting: map[string]*arm.Session{}, logs: map[string]*results.Log{},
 		about: map[string]results.Arm{}, layouts: map[string]oracle.Layout{}, works: map[string]*work{},
 	}
 	d.out.Environment = results.CaptureEnvironment(conf.Command)
@@ -158,10 +159,10 @@ func (d *driver) round(ctx context.Context, round int) error {
 			return err
 		}
 	}
-	if d.plan.Process != ProcessRound {
+	if d.plan.Process == ProcessRun {
 		return nil
 	}
-	err := d.stop(ctx)
+	err := d.endRound(ctx, round)
 	for _, name := range order {
 		err = errors.Join(err, os.RemoveAll(d.folder(name, round)))
 	}
@@ -179,51 +180,6 @@ func armOrder(first string) []string {
 		return []string{results.Candidate, results.Reference}
 	}
 	return []string{results.Reference, results.Candidate}
-}
-
-func (d *driver) start(ctx context.Context, round int, order []string) error {
-	for _, name := range order {
-		dir := d.folder(name, round)
-		if err := os.Mkdir(dir, 0o700); err != nil {
-			return fmt.Errorf("driver: %w", err)
-		}
-		timeout := milliseconds(d.plan.StartTimeoutMS)
-		s, err := arm.Start(ctx, d.armIn(name, round), arm.StartConfig{
-			Name: name, Timeout: timeout, Log: d.logs[name],
-			Hello: protocol.Hello{
-				Version:   protocol.Version,
-				Transport: d.plan.Transport, HTTPWorkers: d.plan.HTTPWorkers,
-				Consumer: d.plan.Consumer, Consumers: d.plan.Consumers, Pace: d.plan.Pace, Loop: d.plan.Loop, Dir: dir,
-				WaitMS: max(1, d.plan.TimeoutMS*2/3),
-			},
-		})
-		if err != nil {
-			return &located{err: err, arm: name, slot: results.Slot{Round: round}}
-		}
-		d.sessions[name] = s
-		if err := d.meet(name, round, s); err != nil {
-			return &located{err: err, arm: name, slot: results.Slot{Round: round}}
-		}
-	}
-	return nil
-}
-
-// stop ends both arms, at the same time. Once ctx is done their complaints about
-// being ended are no news.
-func (d *driver) stop(ctx context.Context) error {
-	names := slices.Sorted(maps.Keys(d.sessions))
-	errs := make([]error, len(names))
-	var all sync.WaitGroup
-	for i, name := range names {
-		all.Go(func() {
-			if err := d.sessions[name].Stop(ctx); err != nil && ctx.Err() == nil {
-				errs[i] = &located{err: err, arm: name, slot: results.Slot{Round: afterRounds}}
-			}
-		})
-	}
-	all.Wait()
-	clear(d.sessions)
-	return errors.Join(errs...)
 }
 
 func (d *driver) warmUp(ctx context.Context, round int, order []string) error {

@@ -21,7 +21,7 @@ import (
 func (d *driver) profileAll(ctx context.Context) error {
 	var names []string
 	for _, name := range []string{results.Reference, results.Candidate} {
-		if d.conf.Arms[name].OwnClock() {
+		if !d.conf.Arms[name].Profiled() {
 			d.warnings = append(d.warnings, fmt.Sprintf("profile: the %s has none, its worker is not one of this module", name))
 			continue
 		}

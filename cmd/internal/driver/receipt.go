@@ -33,7 +33,8 @@ func (d *driver) meet(name string, round int, s *arm.Session) error {
 	about := results.Arm{
 		Spec: a.Spec, Runtime: r.Runtime + " " + r.RuntimeVersion, Strategy: r.Strategy, ZMQ: r.Options[optionZMQ],
 		Options: r.Options, Packages: r.Packages, BinarySHA256: r.BinarySHA256, OwnClock: a.OwnClock(),
-		Sources: []results.Source{},
+		Sources: []results.Source{}, Descriptive: r.Descriptive,
+		Again: r.Again && d.plan.Process == ProcessRound,
 	}
 	for _, f := range r.Sources {
 		about.Sources = append(about.Sources, results.Source{Path: f.Path, SHA256: f.SHA256})
@@ -44,6 +45,9 @@ func (d *driver) meet(name string, round int, s *arm.Session) error {
 		}
 	} else if a.Kind == arm.KindBuiltin {
 		about.Sources = d.sources
+	}
+	if err := asTree(a, &about); err != nil {
+		return err
 	}
 	if before, ok := d.about[name]; ok {
 		if err := same(before, about); err != nil {

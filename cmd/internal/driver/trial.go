@@ -47,7 +47,7 @@ func (d *driver) progress(round int) {
 // total is the number of trials, warm-ups included.
 func (d *driver) total() int {
 	warmups := 2 * len(plan.Cells(d.plan))
-	if d.plan.Process == ProcessRound {
+	if d.plan.Process != ProcessRun {
 		warmups *= d.plan.Rounds + 1
 	}
 	return d.plan.Len() + warmups + 2 // and the full stream of both arms

@@ -148,6 +148,23 @@ func (c *Child) Next(ctx context.Context) (protocol.Line, error) {
 	}
 }
 
+// Quiet says what has come, or how the process ended, although nobody asked it;
+// nil if it lives and has said nothing.
+func (c *Child) Quiet() error {
+	select {
+	case l, ok := <-c.lines:
+		switch {
+		case !ok:
+			return c.because(io.EOF)
+		case l.err != nil:
+			return c.because(l.err)
+		}
+		return fmt.Errorf("a line of type %q that was not asked for", l.line.Type)
+	default:
+		return nil
+	}
+}
+
 // broken says whether an error is that of a pipe whose other end is gone.
 func broken(err error) bool {
 	for _, e := range []error{io.EOF, io.ErrUnexpectedEOF, os.ErrDeadlineExceeded, os.ErrClosed, syscall.EPIPE} {
@@ -202,6 +219,9 @@ func (c *Child) within(d time.Duration) bool {
 		return false
 	}
 }
+
+// CloseInput ends the process's input; what it still says can be read.
+func (c *Child) CloseInput() { _ = c.in.Close() } // it may be closed already; what counts is the process's end
 
 // Leave ends the process's input and waits for it to end by itself. It reports
 // whether the process did.

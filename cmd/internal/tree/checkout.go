@@ -22,6 +22,12 @@ func Cache() (string, error) {
 	return filepath.Join(base, "fanoutbench"), nil
 }
 
+// Checkout gives the folder of the cache that holds the commit's files; see the
+// package documentation.
+func (t Tree) Checkout(ctx context.Context, cache string) (folder string, err error) {
+	return t.checkout(ctx, cache)
+}
+
 // checkout gives the folder of the cache that holds the commit's files.
 func (t Tree) checkout(ctx context.Context, cache string) (place string, err error) {
 	trees := filepath.Join(cache, "trees")

@@ -7,6 +7,9 @@
 // is an error. What comes out is one executable, or, given seeds, one for each,
 // linked with its functions in another order (the linker's -randlayout).
 //
+// Commit, MergeBase and Checkout know nothing of this module: package sglang finds
+// revisions of another project with them.
+//
 // # What is touched
 //
 // A folder is built where it lies, and nothing in it is written: neither files

@@ -65,8 +65,9 @@ func (g git) commit(ctx context.Context, revision string) (string, error) {
 	return hash, err
 }
 
-// defaults are where the default branch of a repository may stand.
-var defaults = []string{"refs/remotes/origin/HEAD", "refs/remotes/origin/main", "refs/heads/main", "refs/heads/master"}
+// defaults are where the default branch of a repository may stand: in a fork the
+// project's own comes first, since the fork's may lag behind.
+var defaults = []string{"refs/remotes/upstream/HEAD", "refs/remotes/upstream/main", "refs/remotes/origin/HEAD", "refs/remotes/origin/main", "refs/heads/main", "refs/heads/master"}
 
 // mergeBase is the merge base of a commit with the default branch, and the
 // branch's name.

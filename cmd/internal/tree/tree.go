@@ -58,9 +58,30 @@ func below(folder string) string {
 	return ""
 }
 
-// AtRevision finds the commit that a revision names in the repository around a
-// folder.
+// AtRevision finds the commit of this module that a revision names in the
+// repository around a folder.
 func AtRevision(ctx context.Context, repo, revision string) (Tree, error) {
+	t, err := Commit(ctx, repo, revision)
+	if err != nil {
+		return Tree{}, err
+	}
+	g := git{dir: repo}
+	mod, err := g.run(ctx, "cat-file", "blob", t.Commit+":go.mod")
+	if err := ctx.Err(); err != nil {
+		return Tree{}, err
+	}
+	if name := results.ModuleName(mod); err != nil || name != results.Module {
+		return Tree{}, wrong("the go.mod of revision %q in the repository of %s names module %q, want %s", revision, repo, name, results.Module)
+	}
+	if kind, _ := g.line(ctx, "cat-file", "-t", t.Commit+":"+program); kind != "tree" {
+		return Tree{}, wrong("revision %q has no %s, want the program that is built", revision, program)
+	}
+	return t, nil
+}
+
+// Commit finds the commit that a revision names in the repository around a folder,
+// of whatever project it is.
+func Commit(ctx context.Context, repo, revision string) (Tree, error) {
 	g := git{dir: repo}
 	if err := g.isRepository(ctx); err != nil {
 		return Tree{}, err
@@ -72,18 +93,20 @@ func AtRevision(ctx context.Context, repo, revision string) (Tree, error) {
 	if commit == "" {
 		return Tree{}, wrong("no revision %q in the repository of %s, want a commit, a tag or a branch", revision, repo)
 	}
-	mod, err := g.run(ctx, "cat-file", "blob", commit+":go.mod")
-	if err := ctx.Err(); err != nil {
-		return Tree{}, err
-	}
-	if name := results.ModuleName(mod); err != nil || name != results.Module {
-		return Tree{}, wrong("the go.mod of revision %q in the repository of %s names module %q, want %s", revision, repo, name, results.Module)
-	}
-	if kind, _ := g.line(ctx, "cat-file", "-t", commit+":"+program); kind != "tree" {
-		return Tree{}, wrong("revision %q has no %s, want the program that is built", revision, program)
-	}
 	folder, err := filepath.Abs(repo)
 	return Tree{Repo: folder, Commit: commit}, err
+}
+
+// Holds says whether a commit has a file of that path.
+func (t Tree) Holds(ctx context.Context, path string) bool {
+	kind, err := git{dir: t.Repo}.line(ctx, "cat-file", "-t", t.Commit+":"+path)
+	return err == nil && kind == "blob"
+}
+
+// Prefix is where a folder lies in its repository: "" at its root, else with a
+// slash at its end.
+func Prefix(ctx context.Context, folder string) (string, error) {
+	return git{dir: folder}.line(ctx, "rev-parse", "--show-prefix")
 }
 
 func (g git) isRepository(ctx context.Context) error {
@@ -105,9 +128,21 @@ func HasRevision(ctx context.Context, repo, word string) bool {
 	return err == nil && commit != ""
 }
 
-// Base is what a tree is compared with when nothing else is named: the commit
-// where its history leaves the default branch. branch is the branch's name.
+// Base is what a tree of this module is compared with when nothing else is named:
+// the commit where its history leaves the default branch. branch is the branch's
+// name.
 func (t Tree) Base(ctx context.Context) (base Tree, branch string, err error) {
+	base, branch, err = t.MergeBase(ctx)
+	if err != nil {
+		return Tree{}, "", err
+	}
+	base, err = AtRevision(ctx, base.Repo, base.Commit)
+	return base, branch, err
+}
+
+// MergeBase is the commit where a tree's history leaves the default branch, of
+// whatever project it is.
+func (t Tree) MergeBase(ctx context.Context) (base Tree, branch string, err error) {
 	repo, commit := t.Repo, t.Commit
 	if t.Folder != "" {
 		repo = t.Folder
@@ -126,6 +161,6 @@ func (t Tree) Base(ctx context.Context) (base Tree, branch string, err error) {
 	if err != nil {
 		return Tree{}, "", err
 	}
-	base, err = AtRevision(ctx, repo, hash)
+	base, err = Commit(ctx, repo, hash)
 	return base, branch, err
 }
