@@ -64,6 +64,8 @@ func TestMain(m *testing.M) {
 	switch {
 	case role == fakeCommand:
 		os.Exit(fake(os.Args[2]))
+	case role == fakePythonCommand:
+		os.Exit(fakePython(os.Args[2], os.Args[3:]))
 	case role == arm.WorkerCommand && fault != "" && len(os.Args) == 2:
 		f, err := faulty.Parse(fault)
 		if err == nil {

@@ -148,11 +148,11 @@ func (r *Resolver) settle(ctx context.Context, a *Arm) error {
 		return r.settleSGLang(ctx, a)
 	}
 	// These two mean the same in every arm: the plan's fence is made for them.
-	routing, err := protocol.ParseRouting(a.Options)
-	if err != nil {
+	if _, err := protocol.ParseRouting(a.Options); err != nil {
 		return &SpecError{a.Spec, err.Error()}
 	}
-	if rule := a.Options[protocol.OptionRouter]; rule != "" && rule != protocol.RouterNone && routing.Detokenizers == 1 && r.Loop != protocol.LoopRouter {
+	_, counted := a.Options[protocol.OptionDetokenizers] // one that is asked for is no mistake
+	if rule := a.Options[protocol.OptionRouter]; rule != "" && rule != protocol.RouterNone && !counted && r.Loop != protocol.LoopRouter {
 		return &SpecError{a.Spec, fmt.Sprintf("option %s is %q, but there is one detokenizer, and nothing to choose: give --detokenizers, or --loop %s", protocol.OptionRouter, rule, protocol.LoopRouter)}
 	}
 	switch a.Kind {
