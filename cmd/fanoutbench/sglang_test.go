@@ -142,8 +142,8 @@ func TestFaultyAgain(t *testing.T) {
 func TestDifferentPackages(t *testing.T) {
 	for _, allowed := range []bool{false, true} {
 		p := twoTrees(t, "", "--reference", "dir:a", "--candidate", "dir:b")
-		p.cmd.Args = append(p.cmd.Args, "--candidate-python", interpreter(t, "torch=2.14.1,scipy=1.0"))
-		says := []string{"scipy is absent in the reference and 1.0 in the candidate", "torch is 2.9.1 in the reference and 2.14.1 in the candidate"}
+		p.cmd.Args = append(p.cmd.Args, "--candidate-python", interpreter(t, "torch=2.14.1,python=3.13.0,worker go=1.26"))
+		says := []string{"python is 3.12.3 in the reference and 3.13.0 in the candidate; ", "torch is 2.9.1 in the reference and 2.14.1 in the candidate"}
 		if !allowed {
 			p.run(exitInvalid)
 			p.has("failure", p.failed(results.StatusInvalid).Message, append(says, "--allow-different-packages")...)
@@ -155,6 +155,29 @@ func TestDifferentPackages(t *testing.T) {
 		if a := p.folder().Result.Arms[results.Candidate]; a.Packages["torch"] != "2.14.1" {
 			t.Errorf("packages %v", a.Packages)
 		}
+	}
+}
+
+// The first fault of a start ends the other arm's, which would be silent for longer
+// than the test may take.
+func TestFaultEndsOtherStart(t *testing.T) {
+	t.Parallel()
+	p := measure(t, nil, "--reference", fakeArm(t, "silent"), "--candidate", fakeArm(t, "dies at once"), "--start-timeout", "1h")
+	p.run(exitInvalid)
+	f := p.failed(results.StatusInvalid)
+	p.has("failure", f.Message, "the process ended (exit status 7)")
+	if f.Arm != results.Candidate {
+		t.Errorf("the failure names arm %q", f.Arm)
+	}
+}
+
+// The router's loop: a tree has one rule, which need not be given.
+func TestSGLangRouter(t *testing.T) {
+	t.Parallel()
+	p := twoTrees(t, "", "--reference", "dir:a", "--candidate", "dir:b", "--loop", "router")
+	p.run(exitOK)
+	if options := p.folder().Plan.Candidate.Options; options["router"] != "ipc" {
+		t.Errorf("options %v", options)
 	}
 }
 

@@ -41,6 +41,9 @@ func (r *Resolver) settleSGLang(ctx context.Context, a *Arm) error {
 			return &SpecError{a.Spec, err.Error()}
 		}
 	}
+	if r.Loop == protocol.LoopRouter {
+		a.Options[protocol.OptionRouter] = protocol.RouterIPC // the one rule that there is
+	}
 	var err error
 	a.Python, err = sglang.FindPython(ctx, r.Python)
 	return inSpec(a.Spec, err)

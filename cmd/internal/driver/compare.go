@@ -15,7 +15,7 @@ import (
 // the first trial.
 func (d *driver) compare() error {
 	reference, candidate := d.about[results.Reference], d.about[results.Candidate]
-	for _, name := range []string{results.Reference, results.Candidate} {
+	for _, name := range slices.Sorted(maps.Keys(d.about)) {
 		if why := d.about[name].Descriptive; why != "" {
 			d.warnings = append(d.warnings, fmt.Sprintf("figures of the %s are descriptive and decide nothing: %s", name, why))
 		}
@@ -42,28 +42,17 @@ func isSGLang(a results.Arm) bool {
 	return name == sglang.Runtime
 }
 
-// packagesThatDiffer names each package with its two versions. That of the tree
-// itself is what is compared, should an arm count it among its packages.
+// packagesThatDiffer names each package that both have, with its two versions: the
+// worker of a cross arm has some that the tree lacks. That of the tree itself is
+// what is compared, should an arm count it among its packages.
 func packagesThatDiffer(reference, candidate map[string]string) (differ []string) {
-	all := maps.Clone(reference)
-	if all == nil {
-		all = map[string]string{}
-	}
-	maps.Copy(all, candidate)
-	for _, name := range slices.Sorted(maps.Keys(all)) {
-		r, c := reference[name], candidate[name]
-		if r != c && name != sglang.Runtime {
-			differ = append(differ, fmt.Sprintf("%s is %s in the reference and %s in the candidate", name, orAbsent(r), orAbsent(c)))
+	for _, name := range slices.Sorted(maps.Keys(reference)) {
+		r := reference[name]
+		if c, ok := candidate[name]; ok && r != c && name != sglang.Runtime {
+			differ = append(differ, fmt.Sprintf("%s is %s in the reference and %s in the candidate", name, r, c))
 		}
 	}
 	return differ
-}
-
-func orAbsent(version string) string {
-	if version == "" {
-		return "absent"
-	}
-	return version
 }
 
 // sameTree is the commit that both arms are, "" if they differ in anything that was
