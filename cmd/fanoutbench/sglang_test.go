@@ -280,6 +280,7 @@ var sglangErrors = []struct {
 	{"--reference dir:a --candidate dir:b --set zmq=zmtp", "option zmq is \"zmtp\", but the tree's own worker has pyzmq"},
 	{"--reference dir:a --candidate dir:b --set worker=splice", `option worker is "splice", want builtin: and one of per-row`},
 	{"--reference dir:a --candidate dir:b --set worker=builtin:nosuch", `option worker is "builtin:nosuch"`},
+	{"--reference dir:a --candidate dir:b --set worker=builtin:splice --transport pickle", "do not read messages that are pickled as a whole"},
 	{"--reference dir:a --candidate dir:b --set strategy=splice", `no option "strategy", an SGLang tree has env.NAME, worker`},
 	{"--reference dir:a --candidate dir:b --set env.9=x", `"9" is no name of an environment variable`},
 	{"--reference dir:a --candidate dir:b --set env.SGLANG_USE_PICKLE_IPC=1", "the variable is set by --transport"},

@@ -70,6 +70,8 @@ func (r *Resolver) checkSGLangOption(a Arm, name, value string) error {
 		return fmt.Errorf("option %s is %q, an SGLang tree has %q", name, value, protocol.RouterIPC)
 	case name == protocol.OptionRouter:
 		return nil
+	case name == OptionWorker && r.Transport == protocol.TransportPickle:
+		return fmt.Errorf("option %s is %q, but this program's workers do not read messages that are pickled as a whole: it is for --transport %s", name, value, protocol.TransportMsgpack)
 	case name == OptionWorker:
 		return r.checkWorker(value)
 	case name == OptionZMQ && a.Options[OptionWorker] == "":
