@@ -1,7 +1,9 @@
 // Package driver runs a plan: two arms, paired rounds, every row judged.
 //
 // In each round both arms live: fresh processes with --process round, the same
-// ones throughout with run. A fresh process first runs one warm-up stream a
+// ones throughout with run. A controller that offers to be used again gets another
+// hello each round in place of a successor, but not with spawn. Both arms start side
+// by side; the first fault ends the other's start. A fresh process first runs one warm-up stream a
 // cell, verified and fenced, and not recorded. Then every cell, every
 // repetition and both arms take their turn, the arm that the round's coin named
 // going first. Both arms of a repetition get the same work file.
