@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/fanoutbench/fanoutbench/cmd/internal/sglang"
@@ -178,6 +179,28 @@ func TestSGLangRouter(t *testing.T) {
 	p.run(exitOK)
 	if options := p.folder().Plan.Candidate.Options; options["router"] != "ipc" {
 		t.Errorf("options %v", options)
+	}
+}
+
+// Controllers that are used again are gone, and their sockets, when a run is
+// interrupted or one of them is killed between or in its rounds.
+func TestAgainIsEnded(t *testing.T) {
+	for name, kill := range map[string]func(p *program){
+		"interrupted": func(p *program) { p.kill(p.cmd.Process.Pid, syscall.SIGINT) },
+		"killed":      func(p *program) { p.kill(p.pids(fakePythonCommand)[0], syscall.SIGKILL) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := twoTrees(t, "", "--candidate", execTree(t, ""), "--process", "round", "--rounds", "1000")
+			p.cmd.Args = withoutPython(p.cmd.Args)
+			p.begin("round 2 begins")
+			kill(p)
+			p.wait(exitInvalid)
+			if n := len(p.pids(fakePythonCommand)); n != 1 {
+				t.Errorf("%d controllers were started, want 1", n)
+			}
+			p.failed(map[bool]string{true: results.StatusIncomplete, false: results.StatusInvalid}[name == "interrupted"])
+		})
 	}
 }
 
