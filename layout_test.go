@@ -50,7 +50,6 @@ func with(base []string, more ...string) []string {
 var rules = []rule{
 	{packages: "protocol/...", own: true},
 	{packages: "stats/...", own: true},
-	{packages: "scripts"}, // what programs carry of it; it is otherwise no Go
 	{packages: "results/...", imports: []string{"stats/...", "protocol/..."}, own: true},
 
 	{packages: "runtime/wire/...", tests: runtime, own: true},
