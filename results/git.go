@@ -42,7 +42,8 @@ type git struct {
 }
 
 func (g git) run(input string, args ...string) ([]byte, error) {
-	cmd := exec.Command("git", append([]string{"-C", g.root, "-c", "core.fsmonitor=false", "--literal-pathspecs"}, args...)...)
+	// A diff would write into the index that a file was touched and not changed.
+	cmd := exec.Command("git", append([]string{"-C", g.root, "-c", "core.fsmonitor=false", "-c", "diff.autoRefreshIndex=false", "--literal-pathspecs"}, args...)...)
 	cmd.Stdin = strings.NewReader(input)
 	// A git hook or an alias names its own repository in the environment.
 	cmd.Env = slices.DeleteFunc(os.Environ(), func(s string) bool { return strings.HasPrefix(s, "GIT_") })

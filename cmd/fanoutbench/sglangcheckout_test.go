@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/fanoutbench/fanoutbench/results"
 )
@@ -63,6 +64,11 @@ func TestSGLangAlone(t *testing.T) {
 	dir, main, topic := sglangCheckout(t)
 	python := interpreter(t, "")
 	writeTree(t, filepath.Join(dir, "python"), "3")
+	// A file that was touched and not changed: git would write that down.
+	touched := time.Now().Add(-time.Hour)
+	if err := os.Chtimes(filepath.Join(dir, "python", "sglang", "__init__.py"), touched, touched); err != nil {
+		t.Fatal(err)
+	}
 	before, err := stateOf(dir)
 	if err != nil {
 		t.Fatal(err)
