@@ -114,7 +114,7 @@ func withoutPython(args []string) []string {
 // A controller that is used again, and does not keep to it.
 func TestFaultyAgain(t *testing.T) {
 	for kind, want := range map[string]string{
-		"dies":     "between stopped and another hello: ",
+		"dies":     "the process ended (exit status 7) without an answer",
 		"encore":   `line of type "stopped"`,
 		"silent":   "no receipt within 1s",
 		"fickle":   "receipt: strategy is another one, but it was per-row when the run began",
