@@ -5,6 +5,7 @@ import (
 	"maps"
 	"os"
 	"runtime"
+	"slices"
 	"strconv"
 	"time"
 	"unicode/utf8"
@@ -96,4 +97,41 @@ func keepable(patch []byte) string {
 		return fmt.Sprintf("not kept: the patch is not UTF-8; it has %d bytes and sha256 %s", len(patch), sum(patch))
 	}
 	return string(patch)
+}
+
+// Lines are what is known of the machine and the time, name and value, for
+// reports; what is not known is left out. The patch is told by its size.
+func (e Environment) Lines() [][2]string {
+	var lines [][2]string
+	add := func(name, value string) {
+		if value != "" {
+			lines = append(lines, [2]string{name, value})
+		}
+	}
+	add("started", e.StartedAt.Format(time.RFC3339))
+	add("ended", e.EndedAt.Format(time.RFC3339))
+	add("system", e.OS+"/"+e.Arch)
+	add("kernel", e.Kernel)
+	add("cpu", fmt.Sprintf("%s, %d usable", e.CPU, e.CPUs))
+	add("governor", e.Governor)
+	add("turbo", e.Turbo)
+	add("smt", e.SMT)
+	if e.StealTicks != nil {
+		add("steal", strconv.FormatInt(*e.StealTicks, 10)+" ticks")
+	}
+	for _, facts := range []struct {
+		prefix string
+		values map[string]string
+	}{{"cgroup ", e.Cgroup}, {"cpu pressure ", e.Pressure}, {"", e.Conditions}, {"", e.GC}} {
+		for _, name := range slices.Sorted(maps.Keys(facts.values)) {
+			add(facts.prefix+name, facts.values[name])
+		}
+	}
+	add("go", e.Go)
+	add("revision", e.Revision)
+	add("modified", e.Modified)
+	if e.Patch != "" {
+		add("patch", fmt.Sprintf("%d bytes, in result.json", len(e.Patch)))
+	}
+	return lines
 }

@@ -18,7 +18,7 @@ func Explain(w io.Writer, f *Folder, opt ExplainOptions) error {
 	if err := opt.Check(f.Plan); err != nil {
 		return fmt.Errorf("results: explain %s: %w", f.Dir, err)
 	}
-	if err := f.holds(); err != nil {
+	if err := f.CheckFigures(); err != nil {
 		return fmt.Errorf("results: explain %s: %w", f.Dir, err)
 	}
 	r := reportOf(f)

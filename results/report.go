@@ -14,18 +14,19 @@ import (
 )
 
 // Formats that Report writes.
-var Formats = []string{"text", "markdown", "csv", "json"}
+var Formats = []string{"text", "markdown", "csv", "json", "bench"}
 
 // Report writes a run as one of Formats. Figures are shown only of a verified
 // run, and only if they follow from its trials; otherwise a run that is not
 // verified shows its failure in full, and figures that do not follow are an
 // error. Text and Markdown round, CSV and JSON do not.
 func Report(w io.Writer, f *Folder, format string) error {
-	if err := f.holds(); err != nil {
+	if err := f.CheckFigures(); err != nil {
 		return fmt.Errorf("results: report %s: %w", f.Dir, err)
 	}
 	write, ok := map[string]func(report) ([]byte, error){
 		"text": report.text, "markdown": report.markdown, "csv": report.csv, "json": report.json,
+		"bench": func(r report) ([]byte, error) { return r.bench(f) },
 	}[format]
 	if !ok {
 		return fmt.Errorf("results: report format is %q, want one of %q", shortened(format), Formats)
@@ -47,8 +48,9 @@ func Report(w io.Writer, f *Folder, format string) error {
 	return nil
 }
 
-// holds recomputes what a report is about to show.
-func (f *Folder) holds() error {
+// CheckFigures recomputes what a report is about to show, of a verified run. An
+// error names what does not follow from the trials.
+func (f *Folder) CheckFigures() error {
 	if f.Result.Verdict.Status != StatusVerified {
 		return nil
 	}
@@ -90,7 +92,16 @@ type report struct {
 	RawSHA256    string       `json:"raw_sha256"`
 	Rows         []SummaryRow `json:"summary"`
 
-	profiles []profiled // in text and Markdown only
+	// Of a run whose plan has a family.
+	Kind       string       `json:"kind,omitempty"`
+	MarginPct  float64      `json:"margin_pct,omitempty"`
+	Conclusion string       `json:"conclusion,omitempty"`
+	Analysis   *Analysis    `json:"analysis,omitempty"`
+	Control    []SummaryRow `json:"control,omitempty"` // the control in the candidate's place
+
+	profiles    []profiled // in text and Markdown only
+	environment Environment
+	dir         string
 }
 
 type reportArm struct {
@@ -121,9 +132,14 @@ func reportOf(f *Folder) report {
 		VerifiedRows: r.VerifiedRows, FenceRows: r.FenceRows, WarmupRows: r.WarmupRows, FullRows: r.FullRows,
 		CPU: r.Environment.CPU, CPUs: r.Environment.CPUs,
 		PlanSHA256: r.PlanSHA256, RawSHA256: r.RawSHA256, Rows: []SummaryRow{},
+		environment: r.Environment, dir: f.Dir,
 	}
 	if out.RowsVerified {
 		out.Rows = r.Summary
+	}
+	if out.RowsVerified && r.Analysis != nil {
+		out.Kind, out.MarginPct = p.Kind, p.MarginPct
+		out.Conclusion, out.Analysis, out.Control = r.Conclusion(), r.Analysis, r.Control
 	}
 	for _, arm := range []struct {
 		name string
@@ -171,9 +187,17 @@ func (r report) csv() ([]byte, error) {
 		head, values = append(head, "failure"), append(values, r.Failure.text())
 		return csvLines([][]string{head, values})
 	}
-	lines := [][]string{append(head, summaryColumns...)}
+	head = append(head, summaryColumns...)
+	if r.Analysis != nil {
+		head = append(head, primaryColumns...)
+	}
+	lines := [][]string{head}
 	for _, row := range r.Rows {
-		lines = append(lines, append(values[:len(values):len(values)], row.columns()...))
+		line := append(values[:len(values):len(values)], row.columns()...)
+		if r.Analysis != nil {
+			line = append(line, r.primaryValues(row)...)
+		}
+		lines = append(lines, line)
 	}
 	return csvLines(lines)
 }

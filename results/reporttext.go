@@ -11,9 +11,14 @@ import (
 // text is the report for a terminal.
 func (r report) text() ([]byte, error) {
 	var b bytes.Buffer
-	writePairs(&b, r.header())
+	writePairs(&b, append(r.verdict(), r.header()...))
 	if !r.RowsVerified {
 		return b.Bytes(), nil
+	}
+	if r.Analysis != nil {
+		b.WriteByte('\n')
+		writeTable(&b, r.primaryTable(), leftPrimary)
+		b.WriteString("\n" + r.primaryLegend() + "\n")
 	}
 	b.WriteByte('\n')
 	writeTable(&b, r.table(), leftColumns)
@@ -64,30 +69,6 @@ func aligned(line []string, widths, left []int) string {
 	return strings.TrimRight(b.String(), " ")
 }
 
-// markdown is the report for a pull request.
-func (r report) markdown() ([]byte, error) {
-	var b bytes.Buffer
-	for _, line := range r.header() {
-		fmt.Fprintf(&b, "- %s: %s\n", line[0], escaped(line[1]))
-	}
-	if !r.RowsVerified {
-		return b.Bytes(), nil
-	}
-	b.WriteByte('\n')
-	for i, line := range r.table() {
-		b.WriteString("| " + strings.Join(line, " | ") + " |\n")
-		if i == 0 {
-			for c := range tableHead {
-				b.WriteString(map[bool]string{true: "| :-- ", false: "| --: "}[slices.Contains(leftColumns, c)])
-			}
-			b.WriteString("|\n")
-		}
-	}
-	b.WriteString("\n" + legend + "\n")
-	r.profileMarkdown(&b)
-	return b.Bytes(), nil
-}
-
 // escaped keeps a value from being read as markup.
 func escaped(s string) string {
 	s = oneLine(s)
@@ -109,6 +90,22 @@ func oneLine(s string) string {
 		b.WriteRune(c)
 	}
 	return b.String()
+}
+
+// verdict are the lines about the decision and its cells, none without an
+// analysis.
+func (r report) verdict() [][2]string {
+	if r.Analysis == nil || !r.RowsVerified {
+		return nil
+	}
+	lines := [][2]string{{"verdict", r.Conclusion}}
+	for _, c := range r.Analysis.Primary {
+		lines = append(lines, [2]string{"", fmt.Sprintf("%d %s %s: %s: %s", c.Count, c.Metadata, c.Metric, c.Decision, c.Reason)})
+	}
+	if control := r.controlLine(); control != "" {
+		lines = append(lines, [2]string{"control", control})
+	}
+	return lines
 }
 
 // header are the lines above the table: name and value.

@@ -21,13 +21,15 @@ schemas, run = map(pathlib.Path, sys.argv[1:])
 def records():
     yield "plan", (run / "plan.json").read_text()
     yield "result", (run / "result.json").read_text()
+    if (run / "report.json").exists():
+        yield "report", (run / "report.json").read_text()
     for line in (run / "raw.jsonl").read_text().splitlines():
         yield "trial", line
 def validator(kind):
     schema = json.loads((schemas / (kind + ".schema.json")).read_text())
     Draft202012Validator.check_schema(schema)
     return Draft202012Validator(schema, format_checker=FormatChecker())
-validators = {kind: validator(kind) for kind in ("plan", "trial", "result")}
+validators = {kind: validator(kind) for kind in ("plan", "trial", "result", "report")}
 count = 0
 for kind, text in records():
     for error in validators[kind].iter_errors(json.loads(text)):
@@ -57,6 +59,26 @@ func TestRunsAreValidBySchema(t *testing.T) {
 			t.Errorf("%s: %q, want %q", name, got, want)
 		}
 	}
+}
+
+// The report for programs of every such run, and of one with an analysis.
+func TestReportsAreValidBySchema(t *testing.T) {
+	put := func(dir string, f *Folder) {
+		overwrite(t, dir, "report.json", reported(t, f, "json"))
+		want := fmt.Sprintf("records %d", 3+strings.Count(content(t, dir, RawFile), "\n"))
+		if got := validate(t, dir); !slices.Equal(got, []string{want}) {
+			t.Errorf("%s: %q, want %q", dir, got, want)
+		}
+	}
+	for _, make := range goldenRuns {
+		dir := make(t)
+		f, err := Read(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		put(dir, f)
+	}
+	put(exampleRun(t), decided(t))
 }
 
 func TestSchemaRefuses(t *testing.T) {

@@ -42,6 +42,7 @@ var schemaFiles = map[string]reflect.Type{
 	"plan.schema.json":   reflect.TypeFor[Plan](),
 	"trial.schema.json":  reflect.TypeFor[Trial](),
 	"result.schema.json": reflect.TypeFor[Result](),
+	"report.schema.json": reflect.TypeFor[report](),
 }
 
 // Every key of the records stands in the schema, and every key of the schema in
@@ -133,6 +134,9 @@ func TestSchemaHasSameLists(t *testing.T) {
 		{"plan.schema.json", []string{"properties", "metadata", "items"}, metadataKinds},
 		{"trial.schema.json", []string{"properties", "metadata"}, metadataKinds},
 		{"result.schema.json", []string{"properties", "transport"}, transports},
+		{"report.schema.json", []string{"properties", "transport"}, transports},
+		{"report.schema.json", []string{"properties", "status"}, []string{StatusVerified, StatusIncomplete, StatusInvalid}},
+		{"report.schema.json", []string{"$defs", "decision"}, Decisions},
 		{"result.schema.json", []string{"$defs", "row", "properties", "metric"}, Metrics},
 		{"result.schema.json", []string{"$defs", "decision"}, Decisions},
 		{"result.schema.json", []string{"$defs", "verdict", "properties", "status"}, []string{StatusVerified, StatusIncomplete, StatusInvalid}},
