@@ -134,7 +134,7 @@ func (r report) counterTable() [][]string {
 		}
 		for _, name := range row.CounterNames() {
 			line := []string{strconv.Itoa(row.Count), row.Metadata, name}
-			lines = append(lines, append(line, row.Counter(Reference, name), row.Counter(Candidate, name)))
+			lines = append(lines, append(line, CounterText(row.Counter(Reference, name)), CounterText(row.Counter(Candidate, name))))
 		}
 	}
 	return lines
@@ -151,14 +151,16 @@ func (row SummaryRow) CounterNames() []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
-// Counter is an arm's counter per batch, rounded, and a dash where it has none.
-func (row SummaryRow) Counter(arm, name string) string {
-	v, ok := row.Counters[arm][name]
-	if !ok {
-		return "-"
+// Counter is an arm's counter per batch, nil where it has none.
+func (row SummaryRow) Counter(arm, name string) *float64 {
+	if v, ok := row.Counters[arm][name]; ok {
+		return &v
 	}
-	return strconv.FormatFloat(v, 'f', -1, 64)
+	return nil
 }
+
+// CounterText is a counter rounded to one decimal, if it has any.
+func CounterText(v *float64) string { return strings.TrimSuffix(oneDecimal(v), ".0") }
 
 // Commands are what one types to check the run, to show it, and to make it once
 // more: the command as it was recorded, where folders are $TREE, $TMP and so on.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -37,32 +36,6 @@ func newList() *cobra.Command {
 			return w.Flush()
 		},
 	}
-}
-
-func newReport() *cobra.Command {
-	var format string
-	c := &cobra.Command{
-		Use: "report DIR", Args: exactly(1, "the folder of a run"),
-		Short: "print a run's results",
-		RunE: func(c *cobra.Command, args []string) error {
-			if !slices.Contains(results.Formats, format) {
-				return usagef("format %q, want one of %q", format, results.Formats)
-			}
-			f, err := results.Read(args[0])
-			if err != nil {
-				return err
-			}
-			if err := results.Report(c.OutOrStdout(), f, format); err != nil {
-				return err
-			}
-			if status := f.Result.Verdict.Status; status != results.StatusVerified {
-				return fmt.Errorf("the run in %s is %s: %w", args[0], status, driver.ErrNotVerified)
-			}
-			return nil
-		},
-	}
-	c.Flags().StringVar(&format, "format", "text", "text, markdown, csv or json")
-	return c
 }
 
 func newVerify() *cobra.Command {

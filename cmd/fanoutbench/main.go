@@ -11,7 +11,8 @@
 //	fanoutbench [run] --reference SPEC --candidate SPEC [flags]
 //	fanoutbench list
 //	fanoutbench check-arm SPEC
-//	fanoutbench report DIR [--format text|markdown|csv|json]
+//	fanoutbench report DIR [--format text|markdown|csv|json|bench|html]
+//	fanoutbench history DIR... [--count N] [--metadata KIND] [--metric NAME] [--format text|csv|html]
 //	fanoutbench explain DIR [--count N] [--metadata KIND] [--metric NAME]
 //	fanoutbench verify DIR
 //	fanoutbench doctor
@@ -96,7 +97,7 @@ func newRoot() *cobra.Command {
 	root.SilenceUsage = true
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	root.AddCommand(newRun("run"), newList(), newCheckArm(), newReport(), newExplain(), newVerify(), newDoctor(), newController(), newWorker(), newConsumer())
+	root.AddCommand(newRun("run"), newList(), newCheckArm(), newReport(), newHistoryCommand(), newExplain(), newVerify(), newDoctor(), newController(), newWorker(), newConsumer())
 	return root
 }
 
