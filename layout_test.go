@@ -173,11 +173,11 @@ func sortedKeys[V any](m map[string]V) []string {
 	return keys
 }
 
-// listImports asks the go command for the tree as one system sees it, tests that need Python
-// included.
+// listImports asks the go command for the tree as one system sees it, tests that need Python or a
+// browser included.
 func listImports(t *testing.T, goos, goarch string, tree map[string]imports) {
 	t.Helper()
-	cmd := exec.Command("go", "list", "-e", "-tags=python", "-json=ImportPath,Imports,TestImports,XTestImports", "./...")
+	cmd := exec.Command("go", "list", "-e", "-tags=python,browser", "-json=ImportPath,Imports,TestImports,XTestImports", "./...")
 	cmd.Env = append(os.Environ(), "GOOS="+goos, "GOARCH="+goarch)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()

@@ -113,7 +113,14 @@
 // a status other than verified. It cannot find a run that was made up as a whole:
 // hashes and figures are then consistent. Report shows figures only after it has
 // recomputed them, and of a run that was not verified no time at all but its
-// failure in full.
+// failure in full. A run with an analysis is reported with its verdict first, in
+// one plain sentence (Result.Conclusion); columns and keys about it stand behind
+// the others, so that a reader of older reports finds all in its place. Package
+// htmlreport, below this one, makes pages of the same figures.
+//
+// History puts one metric of one cell of several runs in order of time. A run whose
+// plan or machine differs from the first in what changes the figure stays in the
+// list, marked with what differs.
 //
 // # Paths
 //

@@ -20,6 +20,7 @@ import (
 	"github.com/fanoutbench/fanoutbench/cmd/internal/arm"
 	"github.com/fanoutbench/fanoutbench/cmd/internal/worker/faulty"
 	"github.com/fanoutbench/fanoutbench/results"
+	"github.com/fanoutbench/fanoutbench/results/htmlreport"
 )
 
 // The tests run this very test binary as the program: with envPIDs set it is
@@ -314,7 +315,7 @@ func (p *program) failed(as string) *results.Failure {
 	}
 	p.has("stdout", p.stdout.String(), "run", as+", decision none", "NOT verified")
 	p.hasNoTiming("stdout", p.stdout.String())
-	for _, format := range results.Formats {
+	for _, format := range append([]string{htmlreport.Format}, results.Formats...) {
 		var b bytes.Buffer
 		err := run(p.t.Context(), nil, &b, io.Discard, []string{"report", p.output, "--format", format})
 		if status(io.Discard, err) != exitInvalid {

@@ -114,10 +114,23 @@ var (
 	referenceGlyph = draw.GlyphStyle{Color: referenceArm.standIn(), Radius: vg.Points(3.5), Shape: draw.CircleGlyph{}}
 	candidateGlyph = draw.GlyphStyle{Color: candidateArm.standIn(), Radius: vg.Points(4), Shape: draw.PyramidGlyph{}}
 	primaryGlyph   = draw.GlyphStyle{Color: ink.standIn(), Radius: vg.Points(4), Shape: draw.BoxGlyph{}}
-	otherGlyph     = draw.GlyphStyle{Color: muted.standIn(), Radius: vg.Points(3), Shape: draw.RingGlyph{}}
+	otherGlyph     = draw.GlyphStyle{Color: muted.standIn(), Radius: vg.Points(3), Shape: ring{}}
 )
 
 // plotter is a drawing function as the plotting library wants it.
 type plotter func(draw.Canvas, *plot.Plot)
 
 func (f plotter) Plot(c draw.Canvas, p *plot.Plot) { f(c, p) }
+
+// ring is a circle with a line that can be seen: the library's own is half a
+// point wide.
+type ring struct{}
+
+func (ring) DrawGlyph(c *draw.Canvas, style draw.GlyphStyle, at vg.Point) {
+	c.SetLineStyle(draw.LineStyle{Color: style.Color, Width: vg.Points(1.4)})
+	var path vg.Path
+	path.Move(vg.Point{X: at.X + style.Radius, Y: at.Y})
+	path.Arc(at, style.Radius, 0, 2*math.Pi)
+	path.Close()
+	c.Stroke(path)
+}

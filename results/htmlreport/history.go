@@ -66,7 +66,7 @@ func (s series) draw(c draw.Canvas, p *plot.Plot, style draw.LineStyle, glyph dr
 	last := -1
 	for i, point := range s {
 		if !point.ok {
-			mark(c, p, draw.GlyphStyle{Color: glyph.Color, Radius: glyph.Radius + 1, Shape: draw.RingGlyph{}}, point.run, point.value)
+			mark(c, p, draw.GlyphStyle{Color: glyph.Color, Radius: glyph.Radius + 1, Shape: ring{}}, point.run, point.value)
 			continue
 		}
 		if last >= 0 {
