@@ -69,7 +69,7 @@ func TestDecisionOfARun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := f.holds(); err != nil {
+	if err := f.CheckFigures(); err != nil {
 		t.Error(err)
 	}
 	verifies(t, r.Dir())

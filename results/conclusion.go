@@ -13,7 +13,7 @@ var plainly = map[string]string{
 	DecisionRegressed:    "The candidate is slower than the reference",
 	DecisionEquivalent:   "The candidate takes as long as the reference, within the margin",
 	DecisionInconclusive: "This run cannot tell whether the candidate is faster, slower or equal",
-	DecisionIdentical:    "Both arms ran the same files with the same options, so there is nothing to compare",
+	DecisionIdentical:    "There is nothing to compare",
 	DecisionInsufficient: "There are too few rounds to decide anything",
 }
 
@@ -23,10 +23,7 @@ func (r Result) Conclusion() string {
 	if r.Verdict.Status != StatusVerified {
 		return fmt.Sprintf("This run is %s: rows are missing or wrong, and no time is shown.", r.Verdict.Status)
 	}
-	decision, reason := r.Verdict.Decision, ""
-	if r.Analysis != nil {
-		decision, reason = r.Analysis.Decision, r.Analysis.Reason
-	}
+	decision, reason := r.Verdict.Decision, r.Verdict.Reason
 	s, ok := plainly[decision]
 	if !ok {
 		s = "The decision is"
@@ -81,31 +78,31 @@ func PrimaryHead(kind string) []string {
 var leftPrimary = []int{1, 2, 3, 4}
 
 // Line is the cell as a line of that table, rounded.
-func (c PrimaryAnalysis) Line(kind string) []string {
-	evidence := c.P
+func (a PrimaryAnalysis) Line(kind string) []string {
+	evidence := a.P
 	if kind == KindAnytime {
-		evidence = c.EValue
+		evidence = a.EValue
 	}
 	rounds := "-"
-	if c.RoundsNeeded != nil {
-		rounds = strconv.Itoa(*c.RoundsNeeded)
+	if a.RoundsNeeded != nil {
+		rounds = strconv.Itoa(*a.RoundsNeeded)
 	}
 	return []string{
-		strconv.Itoa(c.Count), c.Metadata, c.Metric, c.Role, c.Decision,
-		oneDecimal(c.SlowdownPct), c.bounds(),
-		significant(evidence, 2), oneDecimal(c.SmallestEffectPct), rounds,
+		strconv.Itoa(a.Count), a.Metadata, a.Metric, a.Role, a.Decision,
+		oneDecimal(a.SlowdownPct), a.bounds(),
+		significant(evidence, 2), oneDecimal(a.SmallestEffectPct), rounds,
 	}
 }
 
 // bounds are both, or the one that there is.
-func (c PrimaryAnalysis) bounds() string {
+func (a PrimaryAnalysis) bounds() string {
 	switch {
-	case c.LowerPct != nil && c.UpperPct != nil:
-		return oneDecimal(c.LowerPct) + " to " + oneDecimal(c.UpperPct)
-	case c.LowerPct != nil:
-		return "at least " + oneDecimal(c.LowerPct)
-	case c.UpperPct != nil:
-		return "at most " + oneDecimal(c.UpperPct)
+	case a.LowerPct != nil && a.UpperPct != nil:
+		return oneDecimal(a.LowerPct) + " to " + oneDecimal(a.UpperPct)
+	case a.LowerPct != nil:
+		return "at least " + oneDecimal(a.LowerPct)
+	case a.UpperPct != nil:
+		return "at most " + oneDecimal(a.UpperPct)
 	}
 	return "-"
 }
@@ -127,7 +124,7 @@ func (r report) controlLine() string {
 	case r.Analysis.Control.Failed:
 		return "FAILED: " + r.Analysis.Control.Reason
 	}
-	return "held: " + r.Analysis.Control.Reason
+	return "held: no primary cell of it was found faster or slower than the reference"
 }
 
 // primaryColumns stand behind those of the summary in the CSV of a run with an

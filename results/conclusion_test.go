@@ -22,7 +22,7 @@ func decided(t testing.TB) *Folder {
 	f.Dir = "runs/a run" // what stands in the reports must not depend on the machine
 	f.Plan.MarginPct = 5
 	f.Plan.Primary = DefaultPrimary(f.Plan.Counts, f.Plan.Metadata)
-	f.Result.Verdict.Decision = DecisionImproved
+	f.Result.Verdict.Decision, f.Result.Verdict.Reason = DecisionImproved, "32 rich complete_ms is faster, and none is slower"
 	f.Result.Verdict.Warnings = []string{"the idle arm used <b>3 ms</b> of CPU in round 2"}
 	f.Result.Analysis = &Analysis{
 		Decision: DecisionImproved, Reason: "32 rich complete_ms is faster, and none is slower", Level: 0.95, Rounds: 9, Flips: 512,
@@ -42,15 +42,54 @@ func decided(t testing.TB) *Folder {
 	return f
 }
 
+// unchecked is the report without a look at the trials, of which a hand-made
+// analysis is no function.
+func unchecked(t testing.TB, f *Folder, format string) string {
+	t.Helper()
+	b, err := f.report(format)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// A run with a family, its analysis and its control is reported in every format,
+// fixed and anytime.
+func TestReportGoldensFamily(t *testing.T) {
+	fixed, anytime := withFamily(), withFamily()
+	anytime.Kind = KindAnytime
+	for name, p := range map[string]Plan{"family": fixed, "family-anytime": anytime} {
+		r, out := familyRun(t, p, nil)
+		result, err := r.Finish(out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := Read(r.Dir())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, format := range Formats {
+			got := reported(t, f, format)
+			golden(t, name+"."+endings[format], strings.ReplaceAll(got, f.Dir, "DIR"))
+			if !strings.Contains(got, result.Verdict.Decision) {
+				t.Errorf("%s as %s does not say %s", name, format, result.Verdict.Decision)
+			}
+		}
+		if got := strings.Count(reported(t, f, "bench"), "\nBenchmark"); got != 3*4*result.Rounds {
+			t.Errorf("%s: %d benchmark lines, want one of %d rounds, 4 cells and 3 arms", name, got, result.Rounds)
+		}
+	}
+}
+
 func TestReportGoldensDecided(t *testing.T) {
 	f := decided(t)
 	for _, format := range Formats {
-		golden(t, "decided."+endings[format], reported(t, f, format))
+		golden(t, "decided."+endings[format], unchecked(t, f, format))
 	}
 	f.Plan.Kind = KindAnytime
 	f.Result.Analysis.Control.Failed = true
 	f.Result.Analysis.Primary[0].P, f.Result.Analysis.Primary[0].EValue = nil, ref(60.235)
-	golden(t, "anytime.md", reported(t, f, "markdown"))
+	golden(t, "anytime.md", unchecked(t, f, "markdown"))
 }
 
 // The first line of Markdown and of text is the verdict, and every cell's
@@ -58,7 +97,7 @@ func TestReportGoldensDecided(t *testing.T) {
 func TestDecisionInEveryFormat(t *testing.T) {
 	f := decided(t)
 	for _, format := range []string{"text", "markdown", "csv", "json"} {
-		got := reported(t, f, format)
+		got := unchecked(t, f, format)
 		for _, c := range f.Result.Analysis.Primary {
 			if !strings.Contains(got, c.Decision) {
 				t.Errorf("%s lacks the decision %s of %s:\n%s", format, c.Decision, c.Metric, got)
@@ -75,9 +114,9 @@ func TestDecisionInEveryFormat(t *testing.T) {
 // one, in the same order.
 func TestOldColumnsStay(t *testing.T) {
 	f := decided(t)
-	with := reported(t, f, "csv")
+	with := unchecked(t, f, "csv")
 	f.Result.Analysis = nil
-	without := reported(t, f, "csv")
+	without := unchecked(t, f, "csv")
 	a, err := csv.NewReader(strings.NewReader(with)).ReadAll()
 	if err != nil {
 		t.Fatal(err)
@@ -113,9 +152,9 @@ func TestOldColumnsStay(t *testing.T) {
 		}
 		return keys
 	}
-	old := keys(reported(t, f, "json"))
+	old := keys(unchecked(t, f, "json"))
 	f = decided(t)
-	if got := keys(reported(t, f, "json")); !slices.Equal(got[:len(old)], old) || len(got) == len(old) {
+	if got := keys(unchecked(t, f, "json")); !slices.Equal(got[:len(old)], old) || len(got) == len(old) {
 		t.Errorf("keys are %q, want %q first and more behind", got, old)
 	}
 }
@@ -126,14 +165,14 @@ func TestReportsKeepAnalysis(t *testing.T) {
 	var back struct {
 		Analysis *Analysis `json:"analysis"`
 	}
-	if err := json.Unmarshal([]byte(reported(t, f, "json")), &back); err != nil {
+	if err := json.Unmarshal([]byte(unchecked(t, f, "json")), &back); err != nil {
 		t.Fatal(err)
 	}
 	if back.Analysis == nil || !reflect.DeepEqual(back.Analysis.Primary, f.Result.Analysis.Primary) {
 		t.Errorf("analysis is %+v, want %+v", back.Analysis, f.Result.Analysis)
 	}
 	want := ",superiority,improved,-24.5012,-29.25,-20.75,0.00390625,,4.5,3.21,,0.125,0.5\n"
-	if got := reported(t, f, "csv"); strings.Count(got, want) != 1 {
+	if got := unchecked(t, f, "csv"); strings.Count(got, want) != 1 {
 		t.Errorf("csv lacks %q:\n%s", want, got)
 	}
 }
@@ -160,7 +199,7 @@ func TestNoAnalysisUnverified(t *testing.T) {
 	f := decided(t)
 	f.Result.Verdict = Verdict{Status: StatusInvalid, Decision: DecisionNone, Failure: &Failure{Message: "a row differs"}}
 	for _, format := range Formats {
-		if got := reported(t, f, format); strings.Contains(got, "24.5") || strings.Contains(got, DecisionImproved) || strings.Contains(got, "Benchmark") {
+		if got := unchecked(t, f, format); strings.Contains(got, "24.5") || strings.Contains(got, DecisionImproved) || strings.Contains(got, "Benchmark") {
 			t.Errorf("%s shows an analysis:\n%s", format, got)
 		}
 	}
@@ -185,7 +224,7 @@ func TestBenchHasEveryRound(t *testing.T) {
 	f := decided(t)
 	values := map[string][]float64{}
 	arm := ""
-	for line := range strings.Lines(reported(t, f, "bench")) {
+	for line := range strings.Lines(unchecked(t, f, "bench")) {
 		words := strings.Fields(line)
 		if words[0] == "arm:" {
 			arm = words[1]

@@ -115,12 +115,9 @@ func later(t testing.TB, by time.Duration) *Folder {
 // A cell's own decision stands before that of the run.
 func TestHistoryDecision(t *testing.T) {
 	f := decided(t)
-	h, err := NewHistory([]*Folder{f}, HistoryOptions{Metric: "worker_cpu_ms"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if h.Points[0].Decision != DecisionInconclusive {
-		t.Errorf("decision %s, want that of the cell", h.Points[0].Decision)
+	p, err := pointOf(f, f, Primary{Count: 32, Metadata: "rich", Metric: "worker_cpu_ms"})
+	if err != nil || p.Decision != DecisionInconclusive {
+		t.Errorf("decision %s, want that of the cell; %v", p.Decision, err)
 	}
 }
 

@@ -24,21 +24,7 @@ func Report(w io.Writer, f *Folder, format string) error {
 	if err := f.CheckFigures(); err != nil {
 		return fmt.Errorf("results: report %s: %w", f.Dir, err)
 	}
-	write, ok := map[string]func(report) ([]byte, error){
-		"text": report.text, "markdown": report.markdown, "csv": report.csv, "json": report.json,
-		"bench": func(r report) ([]byte, error) { return r.bench(f) },
-	}[format]
-	if !ok {
-		return fmt.Errorf("results: report format is %q, want one of %q", shortened(format), Formats)
-	}
-	r := reportOf(f)
-	var err error
-	if r.RowsVerified {
-		if r.profiles, err = readProfiles(f.Dir, f.Plan); err != nil {
-			return fmt.Errorf("results: report %s: %w", f.Dir, err)
-		}
-	}
-	b, err := write(r)
+	b, err := f.report(format)
 	if err != nil {
 		return fmt.Errorf("results: report %s as %s: %w", f.Dir, format, err)
 	}
@@ -46,6 +32,25 @@ func Report(w io.Writer, f *Folder, format string) error {
 		return fmt.Errorf("results: report %s: %w", f.Dir, err)
 	}
 	return nil
+}
+
+// report is the report of figures that were checked.
+func (f *Folder) report(format string) ([]byte, error) {
+	write, ok := map[string]func(report) ([]byte, error){
+		"text": report.text, "markdown": report.markdown, "csv": report.csv, "json": report.json,
+		"bench": func(r report) ([]byte, error) { return r.bench(f) },
+	}[format]
+	if !ok {
+		return nil, fmt.Errorf("format is %q, want one of %q", shortened(format), Formats)
+	}
+	r := reportOf(f)
+	var err error
+	if r.RowsVerified {
+		if r.profiles, err = readProfiles(f.Dir, f.Plan); err != nil {
+			return nil, err
+		}
+	}
+	return write(r)
 }
 
 // CheckFigures recomputes what a report is about to show, of a verified run. An

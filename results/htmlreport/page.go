@@ -46,6 +46,11 @@ func Write(w io.Writer, f *results.Folder) error {
 	if err := f.CheckFigures(); err != nil {
 		return fmt.Errorf("htmlreport: %s: %w", f.Dir, err)
 	}
+	return write(w, f)
+}
+
+// write writes the page of figures that were checked.
+func write(w io.Writer, f *results.Folder) error {
 	v, err := pageOf(f)
 	if err != nil {
 		return fmt.Errorf("htmlreport: %s: %w", f.Dir, err)
@@ -117,7 +122,7 @@ func pageOf(f *results.Folder) (page, error) {
 	}
 	v.Rows, v.Control, v.Legend, v.Kind = r.Summary, f.ControlLine(), f.PrimaryLegend(), f.Plan.Kind
 	if r.Analysis != nil {
-		v.Decision, v.Primary = r.Analysis.Decision, r.Analysis.Primary
+		v.Primary = r.Analysis.Primary
 	}
 	v.Evidence = "p"
 	if v.Kind == results.KindAnytime {
