@@ -148,6 +148,21 @@ func TestIdenticalArms(t *testing.T) {
 	}
 }
 
+func TestDescriptiveArmsDecideNothing(t *testing.T) {
+	r, out := familyRun(t, withFamily(), nil)
+	arm := out.Arms[Candidate]
+	arm.Descriptive = "it cannot be forked"
+	out.Arms[Candidate] = arm
+	result, err := r.Finish(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if result.Verdict.Decision != DecisionNone || !strings.Contains(result.Verdict.Reason, "candidate are descriptive: it cannot be forked") {
+		t.Errorf("%s: %s; want none, and why", result.Verdict.Decision, result.Verdict.Reason)
+	}
+	verifies(t, r.Dir())
+}
+
 // An anytime run ends when it may, not earlier and not later.
 func TestAnytimeRun(t *testing.T) {
 	p := withFamily()

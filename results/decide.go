@@ -10,12 +10,16 @@ import (
 )
 
 // decided is the verdict with the decision that follows from the analysis and from
-// what the arms are. A run of a plan without a family decides nothing.
+// what the arms are. A run of a plan without a family decides
+// nothing, nor does one with an arm whose figures are descriptive.
 func (r Result) decided() Verdict {
 	v := r.Verdict
 	v.Decision, v.Reason = DecisionNone, ""
+	descriptive := r.descriptive()
 	switch {
 	case r.Analysis == nil:
+	case descriptive != "":
+		v.Reason = descriptive + "; by its trials the run would be " + r.Analysis.Decision
 	case r.Arms[Reference].same(r.Arms[Candidate]):
 		v.Decision = DecisionIdentical
 		v.Reason = "both arms executed the same files with the same options and dependencies; by its trials the run would be " + r.Analysis.Decision
@@ -23,6 +27,16 @@ func (r Result) decided() Verdict {
 		v.Decision, v.Reason = r.Analysis.Decision, r.Analysis.Reason
 	}
 	return v
+}
+
+// descriptive says which arm's figures decide nothing, and why.
+func (r Result) descriptive() string {
+	for _, name := range []string{Reference, Candidate} {
+		if why := r.Arms[name].Descriptive; why != "" {
+			return fmt.Sprintf("the figures of the %s are descriptive: %s", name, why)
+		}
+	}
+	return ""
 }
 
 // same says whether two arms executed the same files in the same way: by the

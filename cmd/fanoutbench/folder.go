@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fanoutbench/fanoutbench/cmd/internal/arm"
-	"github.com/fanoutbench/fanoutbench/cmd/internal/driver"
 	"github.com/fanoutbench/fanoutbench/cmd/internal/sglang"
 	"github.com/fanoutbench/fanoutbench/results"
 )
