@@ -74,7 +74,7 @@ func number(u unique) any     { return u.int() }
 func numbers(u unique) any    { return []int{u.int(), 7} }
 func fraction(u unique) any   { return u.float() }
 func fractions(u unique) any  { return []any{nil, u.float()} }
-func nested(u unique) any     { return []any{nil, []any{u.float(), nil}} }
+func nested(u unique) any     { return []any{nil, []float64{u.float(), 0.5}} }
 func nestedInts(u unique) any { return []any{[]int{u.int(), 7}, nil} }
 
 // fullFields are the columns whose values are made by their kinds, in wire order
@@ -97,7 +97,7 @@ var fullFields = []struct {
 	{"output_token_ids_logprobs_val", nested}, {"output_token_ids_logprobs_idx", nestedInts},
 	{"output_token_entropy_val", fraction},
 	{"output_token_sampling_mask", func(u unique) any { return []any{numbers(u)} }},
-	{"output_hidden_states", func(u unique) any { return []any{u.float(), []float64{u.float(), 0.5}} }},
+	{"output_hidden_states", func(u unique) any { return []any{[]any{u.float(), nil}, []any{[]float64{u.float(), 0.5}}} }},
 	{"placeholder_tokens_idx", numbers}, {"placeholder_tokens_val", numbers},
 	{"retraction_counts", number},
 	{"beam_search_output", func(u unique) any { return map[string]any{"sequences": []any{u.text(), u.int()}} }},
