@@ -42,7 +42,6 @@ import pickle
 import pickletools
 import select
 import signal
-import struct
 import subprocess
 import sys
 import textwrap
@@ -177,7 +176,8 @@ class Tree:
         import zmq
 
         self.msgspec, self.zmq = msgspec, zmq
-        self.foreign = {name for name, t in self.types("BatchTokenIDOutput").items() if self.own_type(t)}
+        self.fields = msgspec.structs.fields(self.BatchTokenIDOutput)  # takes milliseconds
+        self.foreign = {field.name for field in self.fields if self.own_type(field.type)}
 
     def take(self, module, names):
         try:
@@ -236,9 +236,6 @@ class Tree:
     def offset(self):
         """What to add to a time of time.perf_counter to get the shared clock."""
         return sys.modules["sglang.srt.observability.req_time_stats"].global_diff_realtime_monotonic
-
-    def types(self, message):
-        return {field.name: field.type for field in self.msgspec.structs.fields(getattr(self, message))}
 
     def own_type(self, t):
         """Whether a type is made of SGLang's own structs, the opaque wrapper left out."""
@@ -348,7 +345,7 @@ def write_tokenizer(vocabulary, folder):
     folder = pathlib.Path(folder)
     folder.mkdir(exist_ok=True)
     tokenizer.save(str(folder / "tokenizer.json"))
-    config = {"tokenizer_class": "PreTrainedTokenizerFast", "clean_up_tokenization_spaces": False, "unk_token": texts[0]}
+    config = {"tokenizer_class": "PreTrainedTokenizerFast", "clean_up_tokenization_spaces": False}
     (folder / "tokenizer_config.json").write_text(json.dumps(config))
 
 
@@ -447,7 +444,7 @@ class Worker:
         self.loop()
 
 
-def work(tree, channel, configure):
+def work(channel, tree, configure):
     """The life of a worker's process; it does not return."""
     try:
         Worker(tree, channel, configure).run()
@@ -463,8 +460,11 @@ def work(tree, channel, configure):
 class Child:
     """A process of this arm, as its controller sees it."""
 
+    others = []  # so that one that is forked does not hold the pipes of those before it open
+
     def __init__(self, name, pid, channel):
         self.name, self.pid, self.channel, self.status = name, pid, channel, None
+        self.others.append(self)
 
     @classmethod
     def fork(cls, name, play, *args):
@@ -482,6 +482,8 @@ class Child:
             die_with_parent(parent, signal.SIGKILL)
             os.close(down_writes)
             os.close(up_reads)
+            for other in cls.others:
+                other.channel.close()
             play(Channel(down_reads, up_writes), *args)
         except BaseException:
             traceback.print_exc()
@@ -642,11 +644,10 @@ class Outgoing:
     def __init__(self, tree, batch, endpoints):
         self.consumers, columns = batch["consumers"], batch["columns"]
         values = {}
-        for name, t in tree.types("BatchTokenIDOutput").items():
-            if name in columns and name not in OPAQUE and name not in tree.foreign:
-                values[name] = self.column(tree, name, t, columns[name])
-        for field in tree.msgspec.structs.fields(tree.BatchTokenIDOutput):
-            if field.name not in values and field.required:
+        for field in tree.fields:
+            if field.name in columns and field.name not in OPAQUE and field.name not in tree.foreign:
+                values[field.name] = self.column(tree, field.name, field.type, columns[field.name])
+            elif field.required:
                 values[field.name] = None
         values["http_worker_ipcs"] = [endpoints[c] for c in self.consumers]
         self.message = tree.BatchTokenIDOutput(**values)
@@ -797,6 +798,109 @@ class Inbox:
         self.context.destroy(linger=0)
 
 
+def consume(channel, tree, endpoint, kind, raw, number):
+    """The life of a consumer in a process of its own. It tells its rows after each wake-up from begin to collect, and
+    leaves its socket alone at other times."""
+    tree.calibrate()
+    inbox, serving = Inbox(tree, [endpoint], kind, raw, number), False
+    gc.freeze()
+    inbox.poller.register(channel.reads, select.POLLIN)
+    channel.send({"type": "ready"})
+    while True:
+        try:
+            if serving and channel.reads not in (ready := dict(inbox.poller.poll())):
+                inbox.drain(0)
+                messages, size = inbox.counts()
+                channel.send({"type": "rows", "rows": inbox.rows, "messages": messages, "bytes": size, "first": inbox.firsts[0], "last": inbox.lasts[0]})
+                continue
+            line = channel.receive()
+            if line is None:
+                os._exit(0)
+            if line["type"] == "begin":
+                inbox.begin(line["rows"])
+                gc.collect()
+                gc.disable()
+                serving = True
+                channel.send({"type": "begun"})
+            else:
+                serving = False
+                gc.enable()
+                channel.send({"type": "collected", "file": write_file(line["path"], inbox.delivery(line["names"]))})
+        except Refusal as error:
+            channel.send({"type": "error", "message": f"consumer {number}: {error}"})
+            os._exit(1)
+
+
+class Crowd:
+    """Consumers that are processes. Their clock is this process's: time.perf_counter is CLOCK_MONOTONIC on Linux."""
+
+    def __init__(self, folder, children):
+        self.folder, self.children, self.poll, self.rows = folder, children, select.poll(), 0
+        self.by_descriptor = {child.channel.reads: i for i, child in enumerate(children)}
+        for descriptor in self.by_descriptor:
+            self.poll.register(descriptor, select.POLLIN)
+        self.tallies = [{}] * len(children)
+        for child in children:
+            self.answer(child, "ready")
+
+    def answer(self, child, want):
+        """A child's next line of that type; tallies before it are of no more use."""
+        while (line := child.channel.receive(START_S)) and line["type"] == "rows":
+            pass
+        if line is None:
+            raise ChildEnded
+        if line["type"] != want:
+            raise Refusal(line.get("message", f"{child.name} said {line['type']!r}, want {want!r}"))
+        return line
+
+    def begin(self, rows):
+        for child in self.children:
+            child.channel.send({"type": "begin", "rows": rows})
+        for child in self.children:
+            self.answer(child, "begun")
+        self.tallies, self.rows = [{}] * len(self.children), 0
+
+    def wait(self, seconds):
+        ready = self.poll.poll(seconds * 1000)
+        for descriptor, _ in ready:
+            i = self.by_descriptor[descriptor]
+            channel = self.children[i].channel
+            while True:
+                line = channel.receive()
+                if line is None:
+                    raise ChildEnded
+                if line["type"] != "rows":
+                    raise Refusal(line.get("message", f"consumer {i} said {line['type']!r}, want rows"))
+                self.rows += line["rows"] - self.tallies[i].get("rows", 0)
+                self.tallies[i] = line
+                if b"\n" not in channel.rest:
+                    break
+        return bool(ready)
+
+    receive, quiet = Inbox.receive, Inbox.quiet
+
+    def counts(self):
+        return sum(t.get("messages", 0) for t in self.tallies), sum(t.get("bytes", 0) for t in self.tallies)
+
+    def times(self):
+        return [t.get("first", 0.0) for t in self.tallies], [t.get("last", 0.0) for t in self.tallies]
+
+    def delivery(self, names):
+        for i, child in enumerate(self.children):
+            child.channel.send({"type": "collect", "path": os.path.join(self.folder, f"rows-{i}.json"), "names": names})
+        rows = []
+        for child in self.children:
+            file = self.answer(child, "collected")["file"]
+            rows += read_file(file)
+            os.unlink(file["path"])
+        return rows
+
+    def close(self):
+        for child in self.children:
+            if child.status is None:
+                child.end()
+
+
 # ---- the controller --------------------------------------------------------------------------------------------------
 
 
@@ -907,13 +1011,20 @@ class Controller:
     def open(self):
         self.endpoints = [self.endpoint(i) for i in range(self.hello["http_workers"])]
         self.input = f"ipc://{self.dir}/w"
+        self.start_consumers()
         self.start_worker()
         self.tree.calibrate()
-        self.inbox = Inbox(self.tree, self.endpoints, self.kind, self.hello["consumer"] == "raw")
+        raw = self.hello["consumer"] == "raw"
+        if self.crowd:
+            self.inbox = Crowd(self.dir, self.crowd)
+        else:
+            self.inbox = Inbox(self.tree, self.endpoints, self.kind, raw)
         self.context = self.tree.zmq.Context()
         self.push = self.tree.get_zmq_socket(self.context, self.tree.zmq.PUSH, self.input, False)
-        strategy = self.first_stream()
-        return self.receipt(strategy)
+        receipt = self.receipt(self.first_stream())
+        gc.collect()
+        gc.freeze()  # so that collecting before each trial is quick: this process holds all that the tree has imported
+        return receipt
 
     def endpoint(self, i):
         """A name for consumer i; in the router's loop one whose crc32 leads to i."""
@@ -924,6 +1035,16 @@ class Controller:
                 return name
             tried += 1
 
+    def start_consumers(self):
+        """Forks the consumers that are processes, before this process has a socket."""
+        self.crowd = []
+        if self.hello.get("consumers") == "process":
+            if not self.forked:
+                raise Refusal(f"consumers in processes are forked, but the tree's import leaves {thread_count()} threads")
+            for i, end in enumerate(self.endpoints):
+                self.crowd.append(Child.fork(f"consumer {i}'s process", consume, self.tree, end, self.kind, self.hello["consumer"] == "raw", i))
+            self.children += self.crowd
+
     def start_worker(self):
         configure = {"type": "configure", "dir": self.dir, "http_workers": self.hello["http_workers"], "loop": self.loop,
                      "endpoint": self.input, "targets": self.endpoints}
@@ -931,7 +1052,7 @@ class Controller:
             self.start_command()
             return
         if self.forked:
-            self.worker = Child.fork("worker", lambda channel: work(self.tree, channel, configure))
+            self.worker = Child.fork("worker", work, self.tree, configure)
         else:
             command = [sys.executable, os.path.abspath(__file__), "--tree", self.tree.root, "--transport", self.tree.transport, "--as-worker"]
             for name, value in self.tree.env.items():
@@ -1023,6 +1144,8 @@ class Controller:
             "counters": sorted(self.ready["counters"]) if self.args.worker_command else COUNTERS,
             "endpoints": self.endpoints, "router": "ipc" if self.loop == "router" else "none", "messages": [self.tree.message(self.loop)],
         }
+        if self.hello.get("consumers"):
+            receipt["consumers"] = self.hello["consumers"]
         self.names = [field["name"] for field in receipt["messages"][0]["fields"]]
         if self.forked:
             receipt["again"] = True
@@ -1132,7 +1255,7 @@ class Controller:
     # -- the end
 
     def leave(self):
-        """Ends the worker, and looks for rows that came when none should."""
+        """Ends this arm in good order. Rows that came when none should are looked for when the worker has gone."""
         if self.worker.ended():
             raise Refusal(f"the worker ended: {self.worker.obituary()}")
         self.worker.end()
@@ -1142,6 +1265,7 @@ class Controller:
             raise Refusal(f"{len(rows)} rows came after the last trial's quiet period, the first to consumer {rows[0]['endpoint']} with rid {rows[0]['fields']['rids']}")
         if self.worker.status:
             raise Refusal(f"the worker left with status {self.worker.status}")
+        self.close()
 
     def close(self):
         for child in self.children:
@@ -1149,8 +1273,10 @@ class Controller:
                 child.end()
         if self.inbox:
             self.inbox.close()
+            self.inbox = None
         if self.context:
             self.context.destroy(linger=0)
+            self.context = None
         for end in [getattr(self, "input", ""), *getattr(self, "endpoints", [])]:
             if end:
                 pathlib.Path(end.removeprefix("ipc://")).unlink(missing_ok=True)
@@ -1172,7 +1298,7 @@ def check_hello(hello, args):
         raise Refusal(f"a line of type {hello.get('type')!r}, want hello")
     if hello.get("version") != VERSION:
         raise Refusal(f"protocol version {hello.get('version')}, this controller speaks {VERSION}")
-    wants = {"transport": list(TRANSPORTS), "consumer": ["decode", "raw"], "consumers": [None], "loop": [None, "fanout", "router"]}
+    wants = {"transport": list(TRANSPORTS), "consumer": ["decode", "raw"], "consumers": [None, "process"], "loop": [None, "fanout", "router"]}
     for name, values in wants.items():
         if hello.get(name) not in values:
             raise Refusal(f"{name} {hello.get(name)!r}, this controller has {', '.join(v for v in values if v)}")
@@ -1276,7 +1402,7 @@ def main():
     try:
         if args.as_worker:
             tree = Tree(args.tree, args.transport, args.env)
-            work(tree, channel, channel.receive())
+            work(channel, tree, channel.receive())
         status = serve(args, channel)
     except Refusal as error:
         channel.send({"type": "error", "message": str(error)})
