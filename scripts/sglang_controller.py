@@ -672,6 +672,13 @@ class Outgoing:
         tree.sock_send(push, self.message)
 
 
+def plain_columns(rids, finished, before):
+    """The columns of a batch of one token a row, of this script's own."""
+    row = {"finished_reasons": finished, "decoded_texts": before, "decode_ids": [1], "read_offsets": 0, "output_ids": [1], "skip_special_tokens": True,
+           "spaces_between_special_tokens": True, "no_stop_trim": False, "prompt_tokens": 1, "reasoning_tokens": 0, "completion_tokens": 1, "cached_tokens": 0}
+    return {"rids": rids} | {name: [value] * len(rids) for name, value in row.items()}
+
+
 def timing(tree, row):
     """SGLang's timing object of a row, its times in this process's own clock."""
     if row is None:
@@ -932,7 +939,7 @@ class Controller:
         self.loop, self.dir = hello.get("loop") or "fanout", hello["dir"]
         self.kind = "BatchTokenIDOutput" if self.loop == "router" else "BatchStrOutput"
         self.children, self.worker, self.inbox, self.context, self.push = [], None, None, None, None
-        self.vocabulary, self.decodes = None, {}
+        self.vocabulary, self.decodes, self.before = None, {}, None
         self.busy = self.awaiting = False
 
     # -- signals: an end that is noticed while rows are awaited
@@ -1083,13 +1090,8 @@ class Controller:
     def first_stream(self):
         """Plays four rows a consumer, so that all code is loaded, and says how they were split."""
         n = 4 * len(self.endpoints)
-        columns = {
-            "rids": [f"first-{i}" for i in range(n)], "finished_reasons": [{"type": "length", "length": 1}] * n, "decoded_texts": [""] * n,
-            "decode_ids": [[1]] * n, "read_offsets": [0] * n, "output_ids": [[1]] * n, "skip_special_tokens": [True] * n,
-            "spaces_between_special_tokens": [True] * n, "no_stop_trim": [False] * n, "prompt_tokens": [1] * n, "reasoning_tokens": [0] * n,
-            "completion_tokens": [1] * n, "cached_tokens": [0] * n, "customized_info": {"x": list(range(n))},
-            "time_stats": [{"has_timing_data": True, "wait_queue_entry_time": time.time()}] * n,
-        }
+        columns = plain_columns([f"first-{i}" for i in range(n)], {"type": "length", "length": 1}, "") | {
+            "customized_info": {"x": list(range(n))}, "time_stats": [{"has_timing_data": True, "wait_queue_entry_time": time.time()}] * n}
         batch = {"consumers": [i % len(self.endpoints) for i in range(n)], "columns": columns}
         outgoing = Outgoing(self.tree, batch, self.endpoints)
         self.prepare(FIRST_VOCABULARY, 1)
@@ -1102,6 +1104,18 @@ class Controller:
         if strategy == "per-row" and counted["calls"] < 2 * n:
             strategy += ", reuse"
         return strategy
+
+    def check_texts_before(self, stream):
+        """Refuses a stream with texts from before a first row, if the tree loses them: 0.5.21 to 0.5.23 do, where a request goes on."""
+        if self.loop == "router" or self.args.worker_command or not any(any(o.message.decoded_texts) for o in stream):
+            return
+        if self.before is None:
+            self.prepare(FIRST_VOCABULARY, 2)
+            batches = [plain_columns(["before"], None, "a "), plain_columns(["before"], {"type": "length", "length": 2}, "")]
+            self.untimed([Outgoing(self.tree, {"consumers": [0], "columns": columns}, self.endpoints) for columns in batches])
+            self.before = [row["fields"]["output_strs"] for row in self.inbox.delivery(["output_strs"])]
+        if "".join(self.before) != "a a a":
+            raise Refusal(f"the tree loses decoded_texts, the text from before a request's first row, which this stream has: for 'a ' before 'a' and then ' a' its rows say {self.before}")
 
     def untimed(self, stream):
         """Plays a stream with the tree's unwrap calls counted, when no clock runs."""
@@ -1164,6 +1178,7 @@ class Controller:
         played = read_file(line["work"])
         stream = [Outgoing(self.tree, batch, self.endpoints) for batch in played["stream"]]
         fence = [Outgoing(self.tree, batch, self.endpoints) for batch in played["fence"]]
+        self.check_texts_before(stream)
         self.prepare(played["vocabulary"], len(stream))
         rate, wait = parse_pace(self.hello["pace"]), self.hello["wait_ms"] / 1000
         if rate and (len(stream) - 1) / rate >= wait:
