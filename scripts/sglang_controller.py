@@ -167,6 +167,7 @@ class Tree:
         os.environ.update(env)
         os.environ["SGLANG_USE_PICKLE_IPC"] = TRANSPORTS[transport]
         sys.path[0] = self.root  # in place of this script's folder
+        sys.dont_write_bytecode = True  # the tree is left as it is
         for module, names in NEEDED.items():
             self.take(module, names)
         self.hashes = {}
