@@ -170,8 +170,8 @@ class Tree:
         sys.dont_write_bytecode = True  # the tree is left as it is
         for module, names in NEEDED.items():
             self.take(module, names)
-        self.hashes = {}
-        self.check_places()
+        self.seen, self.hashes = set(), {}
+        self.sources()
         self.check_transport()
         import msgspec
         import zmq
@@ -198,19 +198,6 @@ class Tree:
         if module.endswith("detokenizer_manager") and not hasattr(self.DetokenizerManager, "multi_http_worker_event_loop"):
             raise Refusal(f"the tree {self.root} has no DetokenizerManager.multi_http_worker_event_loop: it is too old or too new for this script")
 
-    def modules(self):
-        """The modules of sglang and their files."""
-        for name, module in sorted(sys.modules.items()):
-            file = getattr(module, "__file__", None)
-            if name.split(".")[0] == "sglang" and file:
-                yield name, os.path.realpath(file)
-
-    def check_places(self):
-        inside = os.path.join(self.root, "sglang") + os.sep
-        for name, file in self.modules():
-            if not file.startswith(inside):
-                raise Refusal(f"the module {name} was loaded from {file}, outside the tree {self.root}: is another sglang installed in {sys.prefix}?")
-
     def check_transport(self):
         wrapped = self.wrap_as_pickle({"a": [1]})
         if isinstance(wrapped, dict) != (self.transport == "pickle"):
@@ -218,11 +205,15 @@ class Tree:
 
     def sources(self):
         """The files loaded so far, by their path in the tree, with their hashes when this process first saw them."""
-        self.check_places()
-        for _, file in self.modules():
-            path = os.path.relpath(file, self.root)
-            if path not in self.hashes:
-                self.hashes[path] = hashlib.sha256(pathlib.Path(file).read_bytes()).hexdigest()
+        inside = os.path.join(self.root, "sglang") + os.sep
+        for name, module in list(sys.modules.items()):
+            file = getattr(module, "__file__", None) if name not in self.seen and name.split(".")[0] == "sglang" else None
+            if file:
+                file = os.path.realpath(file)
+                if not file.startswith(inside):
+                    raise Refusal(f"the module {name} was loaded from {file}, outside the tree {self.root}: is another sglang installed in {sys.prefix}?")
+                self.hashes[os.path.relpath(file, self.root)] = hashlib.sha256(pathlib.Path(file).read_bytes()).hexdigest()
+                self.seen.add(name)
         return dict(self.hashes)
 
     def vital(self):
@@ -267,10 +258,8 @@ class Tree:
                 fields.append({"name": field.name, "default": None if default is self.msgspec.NODEFAULT else plain(default)})
         return {"name": kind, "fields": fields}
 
-    def packages(self):
-        import platform
-
-        found = {"python": platform.python_version(), "libzmq": self.zmq.zmq_version()}
+    def find_packages(self):
+        found = {"python": sys.version.split()[0], "libzmq": self.zmq.zmq_version()}
         for name in ("msgspec", "pyzmq", "torch", "transformers", "tokenizers", "numpy"):
             found[name] = importlib.import_module("importlib.metadata").version(name)
         return found
@@ -287,6 +276,10 @@ class Tree:
             args.resolve_once()
         importlib.import_module("transformers").PreTrainedTokenizerFast  # noqa: B018, it is loaded when named
         self.sources()
+        self.packages = self.find_packages()
+        self.messages = {loop: self.message(loop) for loop in ("fanout", "router")}
+        gc.collect()
+        gc.freeze()  # what has been imported stays; a collection in a forked process would copy all of it
 
 
 # ---- tokenizer -------------------------------------------------------------------------------------------------------
@@ -811,7 +804,6 @@ def consume(channel, tree, endpoint, kind, raw, number):
     leaves its socket alone at other times."""
     tree.calibrate()
     inbox, serving = Inbox(tree, [endpoint], kind, raw, number), False
-    gc.freeze()
     inbox.poller.register(channel.reads, select.POLLIN)
     channel.send({"type": "ready"})
     while True:
@@ -1029,10 +1021,7 @@ class Controller:
             self.inbox = Inbox(self.tree, self.endpoints, self.kind, raw)
         self.context = self.tree.zmq.Context()
         self.push = self.tree.get_zmq_socket(self.context, self.tree.zmq.PUSH, self.input, False)
-        receipt = self.receipt(self.first_stream())
-        gc.collect()
-        gc.freeze()  # so that collecting before each trial is quick: this process holds all that the tree has imported
-        return receipt
+        return self.receipt(self.first_stream())
 
     def endpoint(self, i):
         """A name for consumer i; in the router's loop one whose crc32 leads to i."""
@@ -1143,7 +1132,7 @@ class Controller:
         return own | files
 
     def receipt(self, strategy):
-        packages, binaries = self.tree.packages(), []
+        packages, binaries = dict(self.tree.packages), []
         options = {f"env.{name}": value for name, value in self.tree.env.items()}
         if self.loop == "router":
             options["router"] = "ipc"
@@ -1157,7 +1146,7 @@ class Controller:
             "pids": [self.worker.pid], "packages": packages,
             "sources": [{"path": path, "sha256": sha256} for path, sha256 in sorted(self.sources().items())], "binary_sha256": binaries,
             "counters": sorted(self.ready["counters"]) if self.args.worker_command else COUNTERS,
-            "endpoints": self.endpoints, "router": "ipc" if self.loop == "router" else "none", "messages": [self.tree.message(self.loop)],
+            "endpoints": self.endpoints, "router": "ipc" if self.loop == "router" else "none", "messages": [self.tree.messages[self.loop]],
         }
         if self.hello.get("consumers"):
             receipt["consumers"] = self.hello["consumers"]
