@@ -168,10 +168,9 @@ class Tree:
         os.environ["SGLANG_USE_PICKLE_IPC"] = TRANSPORTS[transport]
         sys.path[0] = self.root  # in place of this script's folder
         sys.dont_write_bytecode = True  # the tree is left as it is
+        self.seen, self.hashes = set(), {}
         for module, names in NEEDED.items():
             self.take(module, names)
-        self.seen, self.hashes = set(), {}
-        self.sources()
         self.check_transport()
         import msgspec
         import zmq
@@ -191,6 +190,7 @@ class Tree:
             where = traceback.extract_tb(error.__traceback__)[-1]
             hint = f"; the package {missing.split('.')[0]!r} is missing in {sys.executable}" if missing and not missing.startswith("sglang") else ""
             raise Refusal(f"the tree {self.root} does not import: {type(error).__name__}: {error} ({where.filename}, line {where.lineno}){hint}") from None
+        self.sources()
         for name in names:
             if not hasattr(loaded, name):
                 raise Refusal(f"the tree {self.root} has no {module}.{name}: it is too old or too new for this script")

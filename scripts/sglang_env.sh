@@ -121,8 +121,9 @@ fill_tree() {
 }
 
 tree() {
-    local place="$cache/sglang-tree-$version"
+    local place="$cache/sglang-trees/sglang-$version"
     check_python
+    mkdir -p "$cache/sglang-trees"
     [ -d "$place" ] || make_whole "$place" fill_tree
     echo "$place"
 }
