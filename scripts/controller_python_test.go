@@ -1,8 +1,5 @@
 //go:build python
 
-// Of sglang_controller.py what needs no tree, and the trees that it refuses.
-// FANOUTBENCH_PYTHON names an interpreter with the packages of requirements.txt,
-// none of which SGLang lacks.
 package scripts_test
 
 import (
@@ -14,17 +11,10 @@ import (
 	"testing"
 )
 
-func python(t *testing.T) string {
-	exe := os.Getenv("FANOUTBENCH_PYTHON")
-	if exe == "" {
-		t.Fatal("FANOUTBENCH_PYTHON is not set; it must name a Python with the packages of requirements.txt")
-	}
-	return exe
-}
-
+// TestControllerValues: what sglang_controller.py does without a tree.
 func TestControllerValues(t *testing.T) {
-	if out, err := exec.Command(python(t), "testdata/sglang_values.py", "sglang_controller.py").CombinedOutput(); err != nil {
-		t.Errorf("%v\n%s", err, out)
+	if out, errs, err := python(t, plainPython, "testdata/sglang_values.py", "sglang_controller.py"); err != nil {
+		t.Errorf("%v\n%s%s", err, out, errs)
 	}
 }
 
@@ -89,7 +79,7 @@ func TestRefusedHellos(t *testing.T) {
 // refused runs the script with one line, and returns its answer, an error, and log.
 func refused(t *testing.T, line string, args ...string) (said, log string) {
 	t.Helper()
-	cmd := exec.Command(python(t), append([]string{"sglang_controller.py"}, args...)...)
+	cmd := exec.Command(setting(t, plainPython), append([]string{"-B", "sglang_controller.py"}, args...)...)
 	var stdout, stderr strings.Builder
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(line+"\n"), &stdout, &stderr
 	if err := cmd.Run(); err == nil {

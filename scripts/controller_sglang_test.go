@@ -1,8 +1,5 @@
 //go:build sglang
 
-// SGLang's own trees as arms. FANOUTBENCH_SGLANG_PYTHON names an interpreter that
-// can import them, FANOUTBENCH_SGLANG_TREES a folder with sglang-0.5.21 and
-// sglang-0.5.23; scripts/test sglang gets both from scripts/sglang_env.sh.
 package scripts_test
 
 import (
@@ -25,19 +22,12 @@ const (
 	grouped = "0.5.23" // a message a consumer
 )
 
-func setting(t *testing.T, name string) string {
-	value := os.Getenv(name)
-	if value == "" {
-		t.Fatalf("%s is not set; scripts/test sglang sets it", name)
-	}
-	return value
-}
-
+// tree is an unpacked release.
 func tree(t *testing.T, version string) string {
 	return filepath.Join(setting(t, "FANOUTBENCH_SGLANG_TREES"), "sglang-"+version)
 }
 
-func interpreter(t *testing.T) string { return setting(t, "FANOUTBENCH_SGLANG_PYTHON") }
+func interpreter(t *testing.T) string { return setting(t, sglangPython) }
 
 func abs(t *testing.T, path string) string {
 	t.Helper()
