@@ -18,7 +18,7 @@ SGLang runs it; a second thread waits for lines of the control pipe (protocol/do
 nothing while the clock runs. A `--worker-command` takes the tree's place behind the tree's own messages.
 
 Looking. What a tree has is found out, not known: the fields of its messages, those that its loop sets to None whatever
-it got, and the strategy, from a first stream of four rows a consumer whose messages and unwrap calls are counted. Left
+it got, and the strategy, from a first stream of four rows a consumer whose messages and decodes are counted. Left
 out of the receipt's message are fields that the loop drops and those of types of SGLang's own, for which the protocol
 has no form. Opaque decodes are counted in an extra pass over the stream, when no clock runs, the first time that a
 process is sent a stream of that structure; the tree's functions are as they were in all other passes.
@@ -57,7 +57,7 @@ WIRE_VERSION = 2
 QUIET_S = 0.005
 START_S = 60  # for the worker to start, and for the first stream
 SLICE_S = 0.5  # the longest wait in one call of poll, in case a signal came just before it
-LEAVE_S = 2  # for a worker to leave
+LEAVE_S = 2  # for processes to leave, less than a driver gives a controller
 TRANSPORTS = {"msgpack": "0", "pickle": "1"}  # and SGLANG_USE_PICKLE_IPC
 OPAQUE = ("customized_info", "time_stats")
 COUNTERS = ["bytes", "messages", "opaque_decodes"]
@@ -132,8 +132,9 @@ class Channel:
         return answer
 
     def close(self):
-        for descriptor in {self.reads, self.writes}:
+        for descriptor in {self.reads, self.writes} - {None}:
             os.close(descriptor)
+        self.reads = self.writes = None
 
 
 def write_file(path, value):
@@ -359,18 +360,17 @@ def die_with_parent(parent, how):
 
 
 class Unwraps:
-    """Counts the tree's calls of unwrap_from_pickle in this process while it is on, wherever the tree has imported it."""
+    """Counts the tree's calls of unwrap_from_pickle with something wrapped, while it is on, wherever the tree has imported it."""
 
     def __init__(self, tree):
-        self.tree, self.places, self.calls, self.decodes = tree, [], 0, 0
+        self.tree, self.places, self.decodes = tree, [], 0
 
     def count(self, value):
-        self.calls += value is not None
         self.decodes += type(value).__name__ == "PickleWrapper"
         return self.tree.unwrap_from_pickle(value)
 
     def on(self):
-        self.calls = self.decodes = 0
+        self.decodes = 0
         for module in [m for name, m in list(sys.modules.items()) if name.split(".")[0] == "sglang"]:
             if getattr(module, "unwrap_from_pickle", None) is self.tree.unwrap_from_pickle:
                 module.unwrap_from_pickle = self.count
@@ -380,7 +380,7 @@ class Unwraps:
         for module in self.places:
             module.unwrap_from_pickle = self.tree.unwrap_from_pickle
         self.places = []
-        return {"type": "counted", "calls": self.calls, "decodes": self.decodes}
+        return {"type": "counted", "decodes": self.decodes}
 
 
 class Worker:
@@ -523,19 +523,25 @@ class Child:
             return "it closed its pipe"
         words = f"killed by {signal.Signals(-self.status).name}" if self.status < 0 else f"exit status {self.status}"
         try:
-            while line := self.channel.receive(0):
+            while self.channel.reads is not None and (line := self.channel.receive(0)):
                 if line["type"] == "error":
                     words += f": {line['message']}"
         except (TimeoutError, Refusal):
             pass
         return words
 
-    def end(self):
-        self.channel.close()
-        if not self.wait(LEAVE_S):
-            os.kill(self.pid, signal.SIGKILL)
-            os.waitpid(self.pid, 0)
-            self.status = -signal.SIGKILL
+
+def end(children):
+    """Ends processes by the end of their input, all at once; one that does not leave is killed."""
+    left = [child for child in children if child.status is None]
+    for child in left:
+        child.channel.close()
+    until = time.perf_counter() + LEAVE_S
+    for child in left:
+        if not child.wait(until - time.perf_counter()):
+            os.kill(child.pid, signal.SIGKILL)
+            os.waitpid(child.pid, 0)
+            child.status = -signal.SIGKILL
 
 
 # ---- values and rows -------------------------------------------------------------------------------------------------
@@ -896,9 +902,7 @@ class Crowd:
         return rows
 
     def close(self):
-        for child in self.children:
-            if child.status is None:
-                child.end()
+        end(self.children)
 
 
 # ---- the controller --------------------------------------------------------------------------------------------------
@@ -1091,7 +1095,7 @@ class Controller:
             self.worker.ask({"type": "report"}, "report")
             return self.ready["strategy"]
         strategy = {n: "per-row", len(self.endpoints): "grouped"}.get(messages, f"{messages} messages for {n} rows to {len(self.endpoints)} consumers")
-        if strategy == "per-row" and counted["calls"] < 2 * n:
+        if strategy == "per-row" and self.tree.transport == "msgpack" and counted["decodes"] < 2 * n:
             strategy += ", reuse"
         return strategy
 
@@ -1263,7 +1267,7 @@ class Controller:
         """Ends this arm in good order. Rows that came when none should are looked for when the worker has gone."""
         if self.worker.ended():
             raise Refusal(f"the worker ended: {self.worker.obituary()}")
-        self.worker.end()
+        end([self.worker])
         self.inbox.begin(0)
         self.inbox.quiet()
         if rows := self.inbox.delivery(self.names):
@@ -1273,9 +1277,7 @@ class Controller:
         self.close()
 
     def close(self):
-        for child in self.children:
-            if child.status is None:
-                child.end()
+        end(self.children)
         if self.inbox:
             self.inbox.close()
             self.inbox = None
