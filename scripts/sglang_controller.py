@@ -531,7 +531,7 @@ class Child:
         return words
 
 
-def end(children):
+def end_all(children):
     """Ends processes by the end of their input, all at once; one that does not leave is killed."""
     left = [child for child in children if child.status is None]
     for child in left:
@@ -902,7 +902,7 @@ class Crowd:
         return rows
 
     def close(self):
-        end(self.children)
+        end_all(self.children)
 
 
 # ---- the controller --------------------------------------------------------------------------------------------------
@@ -1267,7 +1267,7 @@ class Controller:
         """Ends this arm in good order. Rows that came when none should are looked for when the worker has gone."""
         if self.worker.ended():
             raise Refusal(f"the worker ended: {self.worker.obituary()}")
-        end([self.worker])
+        end_all([self.worker])
         self.inbox.begin(0)
         self.inbox.quiet()
         if rows := self.inbox.delivery(self.names):
@@ -1277,7 +1277,7 @@ class Controller:
         self.close()
 
     def close(self):
-        end(self.children)
+        end_all(self.children)
         if self.inbox:
             self.inbox.close()
             self.inbox = None
