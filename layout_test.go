@@ -177,7 +177,7 @@ func sortedKeys[V any](m map[string]V) []string {
 // browser included.
 func listImports(t *testing.T, goos, goarch string, tree map[string]imports) {
 	t.Helper()
-	cmd := exec.Command("go", "list", "-e", "-tags=python,browser", "-json=ImportPath,Imports,TestImports,XTestImports", "./...")
+	cmd := exec.Command("go", "list", "-e", "-tags=python,browser,sglang", "-json=ImportPath,Imports,TestImports,XTestImports", "./...")
 	cmd.Env = append(os.Environ(), "GOOS="+goos, "GOARCH="+goarch)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
