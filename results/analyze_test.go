@@ -139,11 +139,11 @@ func TestIdenticalArms(t *testing.T) {
 	} {
 		a, b := out.Arms[Reference], out.Arms[Reference]
 		change(&b)
-		if a.same(b) {
+		if a.SameAs(b) {
 			t.Errorf("arms of other %s count as identical", name)
 		}
 	}
-	if (Arm{}).same(Arm{}) {
+	if (Arm{}).SameAs(Arm{}) {
 		t.Error("arms of which nothing is known count as identical")
 	}
 }

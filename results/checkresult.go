@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"reflect"
 	"slices"
 	"strings"
 )
@@ -123,6 +124,9 @@ func (r Result) checkArms(p Plan) error {
 		if err := errors.Join(a.check(plan.Spec), a.checkTree(), a.checkLayouts(plan)); err != nil {
 			return fmt.Errorf("arms.%s: %w", name, err)
 		}
+	}
+	if p.Control != nil && r.Verdict.Status == StatusVerified && !reflect.DeepEqual(r.Arms[Control], r.Arms[Reference]) {
+		return errors.New("arms.control differs from arms.reference, want the same program under the same options")
 	}
 	return nil
 }

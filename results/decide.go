@@ -10,8 +10,8 @@ import (
 )
 
 // decided is the verdict with the decision that follows from the analysis and from
-// what the arms are. A run of a plan without a family decides
-// nothing, nor does one with an arm whose figures are descriptive.
+// what the arms are. A run of a plan without a family decides nothing, nor does one
+// with an arm whose figures are descriptive.
 func (r Result) decided() Verdict {
 	v := r.Verdict
 	v.Decision, v.Reason = DecisionNone, ""
@@ -20,9 +20,13 @@ func (r Result) decided() Verdict {
 	case r.Analysis == nil:
 	case descriptive != "":
 		v.Reason = descriptive + "; by its trials the run would be " + r.Analysis.Decision
-	case r.Arms[Reference].same(r.Arms[Candidate]):
+	case r.Arms[Reference].SameAs(r.Arms[Candidate]):
 		v.Decision = DecisionIdentical
-		v.Reason = "both arms executed the same files with the same options and dependencies; by its trials the run would be " + r.Analysis.Decision
+		v.Reason = "both arms executed the same files with the same options and dependencies"
+		if revision := r.Arms[Reference].Revision; revision != "" && revision == r.Arms[Candidate].Revision {
+			v.Reason += " (revision " + revision + ")"
+		}
+		v.Reason += "; by its trials the run would be " + r.Analysis.Decision
 	default:
 		v.Decision, v.Reason = r.Analysis.Decision, r.Analysis.Reason
 	}
@@ -39,9 +43,9 @@ func (r Result) descriptive() string {
 	return ""
 }
 
-// same says whether two arms executed the same files in the same way: by the
+// SameAs says whether two arms executed the same files in the same way: by the
 // hashes of executables and sources, of which there must be some.
-func (a Arm) same(b Arm) bool {
+func (a Arm) SameAs(b Arm) bool {
 	if len(a.BinarySHA256)+len(a.Sources) == 0 {
 		return false
 	}

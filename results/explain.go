@@ -42,8 +42,8 @@ func (o ExplainOptions) chosen(rows []SummaryRow) []SummaryRow {
 }
 
 // gauge is one thing that marks a round as disturbed. A round of a cell is
-// disturbed where a gauge, summed over the cell's trials of both arms in that
-// round, is above its median over the cell's rounds by more than deviations times
+// disturbed where a gauge, summed over the cell's trials of reference and candidate
+// in that round, is above its median over the cell's rounds by more than deviations times
 // their median absolute deviation, and by more than the floor: a smaller excess
 // changes no figure, and where the rounds are alike the deviation is next to 0.
 // Voluntary switches and frequencies are shown and mark nothing: they follow from
@@ -75,7 +75,8 @@ type explainedRound struct {
 
 // explained is one cell's rounds.
 type explained struct {
-	row      SummaryRow // of all rounds
+	row      SummaryRow  // of all rounds
+	control  *controlled // nil without one
 	rounds   []explainedRound
 	unknown  []string    // gauges that the trials do not have
 	without  *SummaryRow // without the disturbed rounds; nil if there are none

@@ -27,11 +27,16 @@ func Explain(w io.Writer, f *Folder, opt ExplainOptions) error {
 	if r.RowsVerified {
 		b.WriteString("\n" + rule() + "\n")
 	}
+	p := f.Plan
+	if r.RowsVerified {
+		p = p.UpTo(f.Result.Rounds) // an anytime plan's run may have ended early
+	}
 	for _, row := range opt.chosen(r.Rows) {
-		e, err := explainRow(f.Plan, f.Trials, row)
+		e, err := explainRow(p, f.Trials, row)
 		if err != nil {
 			return fmt.Errorf("results: explain %s: %w", f.Dir, err)
 		}
+		e.control = controlOf(f, p, row)
 		e.text(&b)
 	}
 	if _, err := w.Write(b.Bytes()); err != nil {
@@ -52,16 +57,15 @@ var explainHead = []string{
 	"involuntary ref", "cand", "voluntary ref", "cand", "MHz", "disturbed by",
 }
 
-var explainLeft = []int{1, len(explainHead) - 1}
-
 func (e explained) text(b *bytes.Buffer) {
 	fmt.Fprintf(b, "\ncount %d, metadata %s, %s\n", e.row.Count, e.row.Metadata, e.row.Metric)
-	lines := [][]string{explainHead}
+	lines := [][]string{e.control.head(explainHead)}
 	for _, r := range e.rounds {
-		lines = append(lines, r.cells())
+		lines = append(lines, e.control.cells(r.round, r.cells()))
 	}
-	writeTable(b, lines, explainLeft)
+	writeTable(b, lines, []int{orderColumn, len(lines[0]) - 1})
 	fmt.Fprintf(b, "all %d rounds: %s\n", len(e.rounds), e.row.sentence())
+	e.control.text(b)
 	if len(e.unknown) > 0 {
 		fmt.Fprintf(b, "not known: %s; some or all of the trials lack it\n", strings.Join(e.unknown, ", "))
 	}
@@ -124,9 +128,12 @@ func (r explainedRound) frequencies() string {
 }
 
 // sentence has the row's figures.
-func (row SummaryRow) sentence() string {
+func (row SummaryRow) sentence() string { return row.sentenceOf(Candidate) }
+
+// sentenceOf is sentence for a row with another arm in the candidate's place.
+func (row SummaryRow) sentenceOf(arm string) string {
 	order, bootstrap := row.OrderCI.rounded(), row.BootstrapCI.rounded()
-	return fmt.Sprintf("reference %s ms, candidate %s ms, reduction %s %%, order interval %s %% (level %s), bootstrap interval %s %% (level %s), faster %d/%d",
-		significant(row.ReferenceMS, 4), significant(row.CandidateMS, 4), oneDecimal(row.MedianPairedReductionPct),
+	return fmt.Sprintf("reference %s ms, %s %s ms, reduction %s %%, order interval %s %% (level %s), bootstrap interval %s %% (level %s), faster %d/%d",
+		significant(row.ReferenceMS, 4), arm, significant(row.CandidateMS, 4), oneDecimal(row.MedianPairedReductionPct),
 		order[0], order[1], bootstrap[0], bootstrap[1], row.FasterRounds, row.Rounds)
 }

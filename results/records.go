@@ -99,7 +99,7 @@ type Trial struct {
 	SpreadMS    *float64           `json:"spread_ms"`
 	WorkerCPUMS *float64           `json:"worker_cpu_ms"`
 	OuterMS     float64            `json:"outer_ms"`    // the driver's own clock around the trial
-	IdleCPUMS   *float64           `json:"idle_cpu_ms"` // what the other arm's processes used meanwhile
+	IdleCPUMS   *float64           `json:"idle_cpu_ms"` // what the other arms' processes used meanwhile
 	Counters    map[string]float64 `json:"counters"`    // per batch
 	Rows        int                `json:"rows"`
 	FenceRows   int                `json:"fence_rows"`
@@ -189,7 +189,7 @@ type Failure struct {
 type Verdict struct {
 	Status   string   `json:"status"`
 	Decision string   `json:"decision"`
-	Reason   string   `json:"reason,omitempty"` // one sentence, of a decision other than none
+	Reason   string   `json:"reason,omitempty"` // one sentence, of a run with an analysis
 	Failure  *Failure `json:"failure,omitempty"`
 	Warnings []string `json:"warnings,omitempty"`
 }

@@ -18,7 +18,7 @@ type Check struct {
 // VerifyOptions name what lies outside the run folder. What is not named is not
 // looked at.
 type VerifyOptions struct {
-	Trees      map[string]string // by arm: the folder its sources lie below
+	Trees      map[string]string // by arm, reference or candidate: the folder its sources lie below; that of the reference is the control's too
 	Executable string            // the running program, looked for among the arms' binaries
 	Controller string            // sha256 of the running program's script for SGLang trees, compared with that of the arms that had one
 }
@@ -234,8 +234,12 @@ func (v *verifier) status() {
 
 // outside checks what the options name beyond the folder.
 func (v *verifier) outside() {
-	for _, arm := range []string{Reference, Candidate} {
-		if tree, ok := v.opt.Trees[arm]; ok {
+	for _, arm := range v.plan.Arms() {
+		tree, ok := v.opt.Trees[arm]
+		if arm == Control {
+			tree, ok = v.opt.Trees[Reference] // which it is once more
+		}
+		if ok {
 			err := needs(v.resErr)
 			if err == nil {
 				err = sameSources(tree, v.result.Arms[arm])
@@ -287,7 +291,7 @@ func (v *verifier) controllers() {
 	if needs(v.resErr) != nil {
 		return // which arms had one is not known; the result's own check has failed
 	}
-	for _, arm := range []string{Reference, Candidate} {
+	for _, arm := range v.plan.Arms() {
 		switch sum := v.result.Arms[arm].ControllerSHA256; sum {
 		case "":
 		case v.opt.Controller:

@@ -11,17 +11,23 @@ import (
 	"github.com/fanoutbench/fanoutbench/results"
 )
 
-// compare holds what both arms say of themselves against each other, once, before
+// compare holds what the arms say of themselves against each other, once, before
 // the first trial.
 func (d *driver) compare() error {
 	reference, candidate := d.about[results.Reference], d.about[results.Candidate]
-	for _, name := range slices.Sorted(maps.Keys(d.about)) {
+	if control, ok := d.about[results.Control]; ok {
+		if err := same(control, reference, "in the reference"); err != nil {
+			err = fmt.Errorf("the control is another program than the reference: %w", err)
+			return &located{err: err, arm: results.Control, slot: results.Slot{Round: -1}}
+		}
+	}
+	for _, name := range []string{results.Reference, results.Candidate} {
 		if why := d.about[name].Descriptive; why != "" {
 			d.warnings = append(d.warnings, fmt.Sprintf("figures of the %s are descriptive and decide nothing: %s", name, why))
 		}
 	}
-	if commit := sameTree(reference, candidate); commit != "" {
-		d.warnings = append(d.warnings, "both arms are the same revision, "+commit+", with the same options")
+	if w := d.sameWarning(reference, candidate); w != "" {
+		d.warnings = append(d.warnings, w)
 	}
 	if !isSGLang(reference) || !isSGLang(candidate) {
 		return nil
@@ -53,6 +59,30 @@ func packagesThatDiffer(reference, candidate map[string]string) (differ []string
 		}
 	}
 	return differ
+}
+
+// sameWarning says, where the decision will not, that the arms are the same. A
+// decision is identical where both execute the same files in the same way; without
+// a family there is none, and one revision can be linked in several layouts, or run
+// with other packages.
+func (d *driver) sameWarning(reference, candidate results.Arm) string {
+	commit := sameTree(reference, candidate)
+	switch same := reference.SameAs(candidate); {
+	case same && len(d.plan.Primary) > 0:
+		return ""
+	case same:
+		return "both arms are the same: files, options and dependencies" + revisionOf(reference)
+	case commit != "":
+		return "both arms are the same revision, " + commit + ", with the same options"
+	}
+	return ""
+}
+
+func revisionOf(a results.Arm) string {
+	if a.Revision == "" {
+		return ""
+	}
+	return " (revision " + a.Revision + ")"
 }
 
 // sameTree is the commit that both arms are, "" if they differ in anything that was

@@ -23,16 +23,18 @@ const (
 	ProcessSpawn = "spawn"
 )
 
-// Progress hears of every trial as it ends, warm-ups included.
+// Progress hears of every trial as it ends, warm-ups included, and of a run that
+// ends before its plan's last round, since every primary cell is settled.
 type Progress interface {
 	Trial(done, total int, round int)
+	Settled(rounds, of int)
 }
 
 // Config is a run to do.
 type Config struct {
 	Plan     results.Plan
 	Source   stream.Source      // of the plan's streams
-	Arms     map[string]arm.Arm // reference and candidate
+	Arms     map[string]arm.Arm // reference, candidate, and the control of a plan that has one
 	Output   string             // folder to make
 	Command  []string           // for the record
 	Progress Progress
@@ -58,15 +60,16 @@ type driver struct {
 	works    map[string]*work
 	out      results.Outcome
 	done     int
+	settled  bool // an anytime plan's run ends with the round that it is in
 	warnings []string
 	sources  []results.Source // of this program, as the run began
 }
 
-// work is one stream on disk with what it must deliver, shared by both arms.
+// work is one stream on disk with what it must deliver, shared by the arms.
 type work struct {
 	file protocol.File
 	want *oracle.Expectation
-	uses int // trials that have had it
+	left int // arms that have yet to have it
 }
 
 // Run runs the plan. The error is an operational one (the folder cannot be
@@ -96,7 +99,7 @@ func Run(ctx context.Context, conf Config) (result results.Result, err error) {
 	return result, nil
 }
 
-// all runs every round and leaves no process, folder or open file behind.
+// all runs every round, until the plan is settled, and leaves no process, folder or open file behind.
 func (d *driver) all(ctx context.Context) (err error) {
 	if d.dir, err = arm.PrivateDir(); err != nil {
 		return err
@@ -114,7 +117,7 @@ func (d *driver) all(ctx context.Context) (err error) {
 	if err := d.readSources(); err != nil {
 		return err
 	}
-	for round := -1; round < d.plan.Rounds; round++ {
+	for round := -1; round < d.plan.Rounds && !d.settled; round++ {
 		if err := d.round(ctx, round); err != nil {
 			return err
 		}
@@ -137,7 +140,7 @@ func (d *driver) openLogs() error {
 }
 
 func (d *driver) round(ctx context.Context, round int) error {
-	order := armOrder(d.plan.First[round+1])
+	order := d.plan.Order(round)
 	if len(d.sessions) == 0 {
 		if err := d.start(ctx, round, order); err != nil {
 			return err
@@ -159,8 +162,8 @@ func (d *driver) round(ctx context.Context, round int) error {
 			return err
 		}
 	}
-	if d.plan.Process == ProcessRun {
-		return nil
+	if err := d.look(round); err != nil || d.plan.Process == ProcessRun {
+		return err
 	}
 	err := d.endRound(ctx, round)
 	for _, name := range order {
@@ -175,11 +178,16 @@ func (d *driver) folder(name string, round int) string {
 	return filepath.Join(d.dir, fmt.Sprintf("%s-%d", name, round+1))
 }
 
-func armOrder(first string) []string {
-	if first == results.Candidate {
-		return []string{results.Candidate, results.Reference}
+// look asks, after a whole round, whether an anytime plan is settled.
+func (d *driver) look(round int) error {
+	settled, err := d.run.Settled()
+	if err != nil {
+		return fmt.Errorf("driver: after round %d: %w", round, err)
 	}
-	return []string{results.Reference, results.Candidate}
+	if d.settled = settled; settled && round+1 < d.plan.Rounds && d.conf.Progress != nil {
+		d.conf.Progress.Settled(round+1, d.plan.Rounds)
+	}
+	return nil
 }
 
 func (d *driver) warmUp(ctx context.Context, round int, order []string) error {

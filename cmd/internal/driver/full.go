@@ -20,7 +20,7 @@ func (d *driver) full(ctx context.Context, order []string) error {
 	if err != nil {
 		return err
 	}
-	w, err := d.write("work-"+fullStream+".json", data)
+	w, err := d.write("work-"+fullStream+".json", data, len(order))
 	if err != nil {
 		return err
 	}

@@ -14,13 +14,16 @@ import (
 	"github.com/fanoutbench/fanoutbench/results"
 )
 
+// profiledArms are all but the control, which is the reference once more.
+var profiledArms = []string{results.Reference, results.Candidate}
+
 // profileAll runs, after the last round, one trial of every cell with the workers'
 // CPU profiles on. Its rows are judged as those of any trial; its times are
 // recorded nowhere. An arm with a controller of its own has no profile: its worker
 // is none of this module's.
 func (d *driver) profileAll(ctx context.Context) error {
 	var names []string
-	for _, name := range []string{results.Reference, results.Candidate} {
+	for _, name := range profiledArms {
 		if !d.conf.Arms[name].Profiled() {
 			d.warnings = append(d.warnings, fmt.Sprintf("profile: the %s has none, its worker is not one of this module", name))
 			continue
@@ -31,7 +34,7 @@ func (d *driver) profileAll(ctx context.Context) error {
 		return nil
 	}
 	if len(d.sessions) == 0 { // the last round's processes once more, in its layouts
-		if err := d.start(ctx, d.plan.Rounds-1, armOrder(results.Reference)); err != nil {
+		if err := d.start(ctx, d.plan.Rounds-1, profiledArms); err != nil {
 			return err
 		}
 	}

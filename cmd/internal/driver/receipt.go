@@ -50,7 +50,7 @@ func (d *driver) meet(name string, round int, s *arm.Session) error {
 		return err
 	}
 	if before, ok := d.about[name]; ok {
-		if err := same(before, about); err != nil {
+		if err := same(about, before, whenBegan); err != nil {
 			return err
 		}
 	}
@@ -80,13 +80,16 @@ func (d *driver) checkRouting(name string, r protocol.Receipt) error {
 	return nil
 }
 
+// whenBegan is what an arm's later receipts are held against.
+const whenBegan = "when the run began"
+
 // same compares what an arm says of itself with what it said when the run began,
-// by the names of the record.
-func same(before, now results.Arm) error {
-	b, n := reflect.ValueOf(before), reflect.ValueOf(now)
-	for i := range b.NumField() {
-		if was, is := b.Field(i).Interface(), n.Field(i).Interface(); !reflect.DeepEqual(was, is) {
-			return fmt.Errorf("receipt: %s is %v, but it was %v when the run began", b.Type().Field(i).Tag.Get("json"), is, was)
+// or with what another arm says, by the names of the record.
+func same(arm, with results.Arm, where string) error {
+	a, w := reflect.ValueOf(arm), reflect.ValueOf(with)
+	for i := range a.NumField() {
+		if is, other := a.Field(i).Interface(), w.Field(i).Interface(); !reflect.DeepEqual(is, other) {
+			return fmt.Errorf("receipt: %s is %v, but it was %v %s", a.Type().Field(i).Tag.Get("json"), is, other, where)
 		}
 	}
 	return nil

@@ -14,11 +14,11 @@ import (
 	"github.com/fanoutbench/fanoutbench/results"
 )
 
-// errOther ends the start of an arm when the other one has failed.
-var errOther = errors.New("the other arm did not start")
+// errOther ends the start of an arm when another one has failed.
+var errOther = errors.New("another arm did not start")
 
-// start brings both arms up side by side: some take a minute each. The first fault
-// ends the other's start, and is the one that is told. Then each is met, in order.
+// start brings the arms up side by side: some take a minute each. The first fault
+// ends the others' start, and is the one that is told. Then each is met, in order.
 func (d *driver) start(ctx context.Context, round int, order []string) error {
 	starting, giveUp := context.WithCancelCause(ctx)
 	defer giveUp(nil)
@@ -79,7 +79,7 @@ func (d *driver) startOne(ctx context.Context, rests *arm.Session, name string, 
 	return arm.Start(ctx, d.armIn(name, round), conf)
 }
 
-// stop ends both arms, at the same time, those that rest too. Once ctx is done
+// stop ends all arms, at the same time, those that rest too. Once ctx is done
 // their complaints about being ended are no news.
 func (d *driver) stop(ctx context.Context) error {
 	maps.Copy(d.sessions, d.resting)
@@ -92,7 +92,7 @@ func (d *driver) stop(ctx context.Context) error {
 // endRound ends what a round began. A controller that offers it is kept for the
 // next one, but not with --process spawn, and not behind the last.
 func (d *driver) endRound(ctx context.Context, round int) error {
-	last := round == d.plan.Rounds-1 && !d.conf.Profile
+	last := (d.settled || round == d.plan.Rounds-1) && !d.conf.Profile
 	if d.plan.Process == ProcessSpawn || last {
 		return d.stop(ctx)
 	}

@@ -44,13 +44,15 @@ func (d *driver) progress(round int) {
 	}
 }
 
-// total is the number of trials, warm-ups included.
+// total is the number of trials, warm-ups included, of a run that is not settled
+// before its last round.
 func (d *driver) total() int {
-	warmups := 2 * len(plan.Cells(d.plan))
+	arms := len(d.plan.Arms())
+	warmups := arms * len(plan.Cells(d.plan))
 	if d.plan.Process != ProcessRun {
 		warmups *= d.plan.Rounds + 1
 	}
-	return d.plan.Len() + warmups + 2 // and the full stream of both arms
+	return d.plan.Len() + warmups + arms // and the full stream of each arm
 }
 
 func (d *driver) judged(ctx context.Context, slot results.Slot) (verified, error) {
@@ -93,12 +95,12 @@ func (d *driver) judge(ctx context.Context, slot results.Slot, t protocol.Trial,
 	return d.used(v.work)
 }
 
-// play runs the trial with all that can disturb it, and the other arm's CPU
+// play runs the trial with all that can disturb it, and the other arms' CPU
 // clocks, read before and after: nothing is read while it runs.
 func (d *driver) play(ctx context.Context, slot results.Slot, t protocol.Trial, v *verified) error {
 	pids := d.sessions[slot.Arm].PIDs()
 	begin := results.ReadDisturbance("/", pids)
-	idle := d.sessions[otherArm(slot.Arm)].PIDs()
+	idle := d.idle(slot.Arm)
 	before, errBefore := cpuclock.Sum(idle)
 	result, outer, err := d.sessions[slot.Arm].Trial(ctx, t, d.patience(slot))
 	if err != nil {
@@ -141,19 +143,22 @@ func (d *driver) warnUnjudged(name string, fields []string) {
 	}
 }
 
-func otherArm(name string) string {
-	if name == results.Reference {
-		return results.Candidate
+// idle are the processes of all arms but one.
+func (d *driver) idle(running string) (pids []int) {
+	for name, s := range d.sessions {
+		if name != running {
+			pids = append(pids, s.PIDs()...)
+		}
 	}
-	return results.Reference
+	return pids
 }
 
-// work makes the stream of a slot, or returns the one made for the other arm.
+// work makes the stream of a slot, or returns the one made for another arm.
 func (d *driver) work(slot results.Slot) (*work, error) {
 	cell := protocol.Cell{Count: slot.Count, Metadata: slot.Metadata}
-	place := plan.Place(d.plan, slot.Round, slot.Repetition, cell)
+	place, arms := plan.Place(d.plan, slot.Round, slot.Repetition, cell), len(d.plan.Arms())
 	if slot.Round == d.plan.Rounds {
-		place = plan.ProfilePlace(d.plan, cell)
+		place, arms = plan.ProfilePlace(d.plan, cell), len(profiledArms)
 	}
 	name := fmt.Sprintf("work-%08x.json", place.Ordinal)
 	if w, ok := d.works[name]; ok {
@@ -163,12 +168,12 @@ func (d *driver) work(slot results.Slot) (*work, error) {
 	if err != nil {
 		return nil, err
 	}
-	return d.write(name, data)
+	return d.write(name, data, arms)
 }
 
-// write puts a stream into a file and works out what it must deliver, with a
-// fence and consumers as the arms' detokenizers need them.
-func (d *driver) write(name string, data protocol.Work) (*work, error) {
+// write puts a stream into a file, for so many arms, and works out what it must
+// deliver, with a fence and consumers as the arms' detokenizers need them.
+func (d *driver) write(name string, data protocol.Work, arms int) (*work, error) {
 	paths, err := plan.FencePaths(d.plan)
 	if err != nil {
 		return nil, err
@@ -181,7 +186,7 @@ func (d *driver) write(name string, data protocol.Work) (*work, error) {
 			return nil, err
 		}
 	}
-	w := &work{}
+	w := &work{left: arms}
 	if w.want, err = oracle.New(data, d.plan.HTTPWorkers); err != nil {
 		return nil, err
 	}
@@ -192,11 +197,11 @@ func (d *driver) write(name string, data protocol.Work) (*work, error) {
 	return w, nil
 }
 
-// used drops a work file that both arms have had: a long run must not fill the
+// used drops a work file that all arms have had: a long run must not fill the
 // disk with streams.
 func (d *driver) used(w *work) error {
-	w.uses++
-	if w.uses < 2 {
+	w.left--
+	if w.left > 0 {
 		return nil
 	}
 	delete(d.works, filepath.Base(w.file.Path))
