@@ -53,6 +53,9 @@ func (f *runFlags) build(ctx context.Context, stderr io.Writer, arms map[string]
 			return ofArm(name, err)
 		}
 	}
+	if p.Control != nil {
+		arms[results.Control] = arms[results.Reference]
+	}
 	noteSameTree(stderr, arms)
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/fanoutbench/fanoutbench/cmd/internal/arm"
+	"github.com/fanoutbench/fanoutbench/cmd/internal/plan"
 	"github.com/fanoutbench/fanoutbench/results"
 )
 
@@ -22,17 +23,19 @@ const (
 	bytesForRest  = 200 << 10
 )
 
-func dryRun(stdout io.Writer, arms map[string]arm.Arm, p results.Plan, output string) error {
+// showPlan is the dry run.
+func (f *runFlags) showPlan(stdout io.Writer, arms map[string]arm.Arm, p results.Plan) error {
 	w := bufio.NewWriter(stdout)
 	for _, name := range []string{results.Reference, results.Candidate} {
 		a := arms[name]
 		fmt.Fprintf(w, "%s: %s, options %v\n  %s\n", name, a.Spec, a.Asked(), whatRuns(a))
 	}
+	f.showDecision(w, p)
 	b, err := json.MarshalIndent(p, "", "  ")
 	if err != nil {
 		return err
 	}
-	starts := 2
+	starts := len(p.Arms())
 	if p.Process != results.ProcessRun {
 		starts *= p.Rounds + 1
 	}
@@ -40,8 +43,32 @@ func dryRun(stdout io.Writer, arms map[string]arm.Arm, p results.Plan, output st
 	expected := imports + time.Duration(p.RowsPerRun+p.WarmupRows())*timePerRow + time.Duration(p.Len())*timePerTrial + time.Duration(starts)*timePerStart
 	fmt.Fprintf(w, "plan: %s\n", b)
 	fmt.Fprintf(w, "%d trials, %d rows and %d fence rows to verify, warm-up and full streams beside them; at most about %v and %d KiB in %s\n",
-		p.Len(), p.RowsPerRun, p.FencePerRun, expected.Round(time.Second), (p.Len()*bytesPerLine+bytesForRest)>>10, output)
+		p.Len(), p.RowsPerRun, p.FencePerRun, expected.Round(time.Second), (p.Len()*bytesPerLine+bytesForRest)>>10, f.output)
 	return w.Flush()
+}
+
+// showDecision says what a run of the plan decides, and when it ends.
+func (f *runFlags) showDecision(w io.Writer, p results.Plan) {
+	control := "none"
+	if p.Control != nil {
+		control = "the reference once more, in every round"
+	}
+	fmt.Fprintf(w, "control: %s\n", control)
+	if f.given("budget") {
+		fmt.Fprintf(w, "budget: %v, by which the rounds are chosen from %v, after a pilot of one round; the plan below has the most\n", f.budget, plan.Choices)
+	}
+	if len(p.Primary) == 0 {
+		fmt.Fprintf(w, "decision: none, by --primary %s\n", noPrimary)
+		return
+	}
+	rounds := fmt.Sprintf("after %d rounds", p.Rounds)
+	if p.Kind == results.KindAnytime {
+		rounds = fmt.Sprintf("anytime, after the first round from the sixth that settles all, at most %d", p.Rounds)
+	}
+	fmt.Fprintf(w, "decision: %s, with a margin of %v %%, about\n", rounds, p.MarginPct)
+	for _, c := range p.Primary {
+		fmt.Fprintf(w, "  %s, %s\n", c, c.Role)
+	}
 }
 
 // importTime is what the imports of SGLang trees take: one an arm, or with fresh

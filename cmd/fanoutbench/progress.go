@@ -38,6 +38,12 @@ func (p *progress) Trial(done, total, round int) {
 	}
 }
 
+func (p *progress) Settled(rounds, of int) {
+	p.end()
+	p.shown = false
+	_, _ = fmt.Fprintf(p.w, "every primary cell is settled after %d rounds of at most %d\n", rounds, of)
+}
+
 // end leaves the bar's line.
 func (p *progress) end() {
 	if p.shown {

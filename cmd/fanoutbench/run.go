@@ -40,10 +40,11 @@ type runFlags struct {
 	python                             map[string]*string // interpreters by arm, "" for both
 	anyPackages                        bool
 	layouts                            int
-	lone                               bool // a candidate is given and no reference
-	resolver                           *arm.Resolver
-	branch                             string                 // that such a candidate's reference was found by
-	given                              func(flag string) bool // on the command line
+	familyFlags
+	lone     bool // a candidate is given and no reference
+	resolver *arm.Resolver
+	branch   string                 // that such a candidate's reference was found by
+	given    func(flag string) bool // on the command line
 }
 
 const (
@@ -72,6 +73,7 @@ func newRun(name string) *cobra.Command {
 	fl.StringSliceVar(&f.metadata, "metadata", []string{"plain", "rich"}, "metadata of the rows, one cell each")
 	fl.IntVar(&f.rounds, "rounds", 9, "counted rounds, 1 to 1000; below 6 no interval exists")
 	fl.IntVar(&f.repetitions, "repetitions", 3, "trials of each arm in a cell and round")
+	f.addFamily(c)
 	fl.StringVar(&f.stream, "stream", results.StreamSeed, "what is sent: seed (three steps of one word a row), mixed (everything that a detokenizer must get right), recorded:DIR (captured frames)")
 	fl.Uint64Var(&f.seed, "seed", 0, "of the coins, the streams and the metadata (default: random, recorded)")
 	fl.IntVar(&f.workers, "http-workers", 4, "consumers, one endpoint each")
@@ -101,6 +103,9 @@ func (f *runFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
+	if err := f.checkBudget(); err != nil {
+		return usageError{err}
+	}
 	p, source, err := f.plan(arms)
 	if err != nil {
 		return usageError{err}
@@ -115,11 +120,15 @@ func (f *runFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 		return usagef("output %s exists, want a folder to make: a run is never overwritten", f.output)
 	}
 	if f.dryRun {
-		return dryRun(stdout, arms, p, f.output)
+		return f.showPlan(stdout, arms, p)
 	}
 	if err := f.build(ctx, stderr, arms, p); err != nil {
 		return err
 	}
+	if p, source, err = f.budgeted(ctx, stderr, arms, p, source); err != nil {
+		return err
+	}
+	noteFewRounds(stderr, p)
 	bar := newProgress(stderr)
 	_, runErr := driver.Run(ctx, driver.Config{
 		Plan: p, Source: source, Arms: arms, Output: f.output, Progress: bar, Profile: f.profile, AnyPackages: f.anyPackages,
@@ -173,6 +182,9 @@ func (f *runFlags) plan(arms map[string]arm.Arm) (results.Plan, stream.Source, e
 	}
 	if rec != nil {
 		p.StreamSHA256 = rec.SHA256
+	}
+	if err := f.family(&p); err != nil {
+		return p, stream.Source{}, err
 	}
 	return settled(p, rec)
 }
