@@ -143,6 +143,14 @@ func TestIdenticalArms(t *testing.T) {
 			t.Errorf("arms of other %s count as identical", name)
 		}
 	}
+	a, b := out.Arms[Reference], out.Arms[Reference]
+	a.Spec, b.Spec = "exec:python a.py", "exec:python b.py"
+	if !a.SameAs(b) {
+		t.Error("two names of one revision, say, do not count as identical")
+	}
+	if a.OwnClock, b.OwnClock = true, true; a.SameAs(b) {
+		t.Error("two commands that say the same of themselves count as identical")
+	}
 	if (Arm{}).SameAs(Arm{}) {
 		t.Error("arms of which nothing is known count as identical")
 	}
@@ -237,4 +245,38 @@ func TestUpToIsAPlan(t *testing.T) {
 			i++
 		}
 	}
+}
+
+// Figures of a descriptive arm decide nothing; the analysis stands beside that.
+func TestDescriptiveArmDecidesNothing(t *testing.T) {
+	for _, name := range []string{Reference, Candidate} {
+		p := withFamily()
+		p.Control, p.ControlAt, p.RowsPerRun, p.FencePerRun, p.FullRows = nil, nil, p.RowsPerRun/3*2, p.FencePerRun/3*2, p.FullRows/3*2
+		r, out := familyRun(t, p, nil)
+		arm := out.Arms[name]
+		arm.Descriptive = "it cannot be forked"
+		out.Arms[name] = arm
+		result, err := r.Finish(out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if v := result.Verdict; v.Decision != DecisionNone || v.Reason != "figures of the "+name+" are descriptive: it cannot be forked" || result.Analysis.Decision != DecisionImproved {
+			t.Errorf("%+v, by the trials %s", v, result.Analysis.Decision)
+		}
+		verifies(t, r.Dir())
+	}
+}
+
+// A control that is another program than the reference does not pass as one.
+func TestControlIsTheReference(t *testing.T) {
+	r, out := familyRun(t, withFamily(), nil)
+	out.Arms[Control] = out.Arms[Candidate]
+	_, err := r.Finish(out)
+	wantError(t, err, "arms.control")
+	r, out = familyRun(t, withFamily(), nil)
+	control := out.Arms[Control]
+	control.BinarySHA256 = []string{sum([]byte("another"))}
+	out.Arms[Control] = control
+	_, err = r.Finish(out)
+	wantError(t, err, "arms.control differs from arms.reference")
 }

@@ -72,6 +72,7 @@ func TestExplainGoldens(t *testing.T) {
 		"explain-disturbed":  {disturbedRun, ExplainOptions{}},
 		"explain-partly":     {partlyDisturbedRun, ExplainOptions{Metric: "first_ms"}},
 		"explain-without":    {exampleRun, ExplainOptions{Count: 32, Metadata: "rich", Metric: "worker_cpu_ms"}},
+		"explain-control":    {controlledRun, ExplainOptions{Count: 32, Metadata: "rich"}},
 		"explain-incomplete": {func(t testing.TB) string { return brokenRun(t, StatusIncomplete) }, ExplainOptions{}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -82,6 +83,17 @@ func TestExplainGoldens(t *testing.T) {
 			golden(t, name+".txt", explainText(t, f, k.opt))
 		})
 	}
+}
+
+// controlledRun is that of an anytime plan with a control, which ends early.
+func controlledRun(t testing.TB) string {
+	p := withFamily()
+	p.Kind, p.Primary = KindAnytime, p.Primary[:1]
+	r, out := familyRun(t, p, nil)
+	if _, err := r.Finish(out); err != nil {
+		t.Fatal(err)
+	}
+	return r.Dir()
 }
 
 func explainText(t *testing.T, f *Folder, opt ExplainOptions) string {

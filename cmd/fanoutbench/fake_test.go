@@ -16,6 +16,7 @@ import (
 	"github.com/fanoutbench/fanoutbench/cmd/internal/arm"
 	"github.com/fanoutbench/fanoutbench/cmd/internal/controller"
 	"github.com/fanoutbench/fanoutbench/protocol"
+	"github.com/fanoutbench/fanoutbench/results"
 )
 
 // line is a line of the protocol as its keys.
@@ -77,6 +78,15 @@ var edits = map[string]func(l line, dir string) error{
 		}
 		return nil
 	},
+	"another control": func(l line, dir string) error {
+		if l["type"] == protocol.TypeReceipt && armIn(dir) == results.Control {
+			l["strategy"] = "another one"
+		}
+		return nil
+	},
+	"takes 10":         taking(map[string]float64{results.Reference: 0.01, results.Candidate: 0.01, results.Control: 0.01}),
+	"takes 20":         taking(map[string]float64{results.Reference: 0.02, results.Candidate: 0.02, results.Control: 0.02}),
+	"slow control":     taking(map[string]float64{results.Reference: 0.02, results.Control: 0.04}),
 	"two detokenizers": on(protocol.TypeReceipt, func(l line) { l["detokenizers"], l["router"] = 2, protocol.RouterRID }),
 	"threads":          on(protocol.TypeReceipt, func(l line) { delete(l, "consumers") }),
 	"texts": on(protocol.TypeReceipt, func(l line) {
@@ -130,6 +140,25 @@ func on(kind string, edit func(line)) func(line, string) error {
 	return func(l line, _ string) error {
 		if l["type"] == kind {
 			edit(l)
+		}
+		return nil
+	}
+}
+
+// armIn is the arm whose folder a hello names.
+func armIn(dir string) string {
+	name, _, _ := strings.Cut(filepath.Base(dir), "-")
+	return name
+}
+
+// taking says of every trial that it took so many milliseconds, by the arm, whatever
+// it took.
+func taking(ms map[string]float64) func(line, string) error {
+	return func(l line, dir string) error {
+		if l["type"] == protocol.TypeResult {
+			for name := range l["metrics"].(line) {
+				l["metrics"].(line)[name] = ms[armIn(dir)]
+			}
 		}
 		return nil
 	}

@@ -107,7 +107,13 @@ func TestSameRevision(t *testing.T) {
 	p := measure(t, nil, "--python", interpreter(t, "")).in(dir)
 	p.run(exitOK)
 	p.has("stderr", p.stderr.String(), "note: both arms are the same revision, "+main)
-	p.has("stdout", p.stdout.String(), "warning", "both arms are the same revision, "+main+", with the same options")
+	v := p.folder().Result.Verdict
+	if v.Decision != results.DecisionIdentical || !strings.Contains(v.Reason, "(revision "+main+")") || len(v.Warnings) > 0 {
+		t.Errorf("verdict %+v, want identical, named with its revision and not once more in a warning", v)
+	}
+	p = measure(t, nil, "--python", interpreter(t, ""), "--primary", "none").in(dir)
+	p.run(exitOK)
+	p.has("stdout", p.stdout.String(), "decision none", "warning", "both arms are the same: files, options and dependencies (revision "+main+")")
 	p = measure(t, nil, "--python", interpreter(t, ""), "--candidate-set", "env.A=1").in(dir)
 	p.run(exitOK)
 	if strings.Contains(p.stderr.String()+p.stdout.String(), "same revision") {

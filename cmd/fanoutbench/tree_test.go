@@ -246,13 +246,14 @@ func TestFolderAlone(t *testing.T) {
 func TestLayouts(t *testing.T) {
 	t.Parallel()
 	h := newHistory(t)
-	p := h.compare(t, "--reference", "builtin:splice", "--candidate", "git:topic", "--layouts", "2", "--process", "round", "--rounds", "4")
+	p := h.compare(t, "--reference", "builtin:splice", "--candidate", "git:topic", "--layouts", "2", "--process", "round", "--rounds", "4", "--control")
 	p.run(exitOK)
 	f := p.folder()
 	pools := map[string][]results.Layout{
 		results.Reference: p.ran(results.Reference, results.Arm{Spec: "builtin:splice", Strategy: "splice", Revision: h.topic, Modified: "true"}, "three").Layouts,
 		results.Candidate: p.ran(results.Candidate, results.Arm{Spec: "git:topic", Strategy: "splice", Revision: h.topic, Modified: "false"}, "two").Layouts,
 	}
+	pools[results.Control] = pools[results.Reference]
 	for name, pool := range pools {
 		if len(pool) != 2 || pool[0].SHA256 == pool[1].SHA256 || pool[0].Seed == pool[1].Seed {
 			t.Fatalf("%s: pool %+v", name, pool)
