@@ -16,7 +16,7 @@ import (
 func TestControl(t *testing.T) {
 	t.Parallel()
 	root := results.ModuleRoot(".")
-	p := measure(t, nil, "--control", "--rounds", "6", "--process", "round", "--profile")
+	p := measure(t, nil, "--control", "--rounds", "6", "--process", "round")
 	p.cmd.Dir = root
 	p.run(exitOK)
 	f := p.folder()
@@ -36,8 +36,8 @@ func TestControl(t *testing.T) {
 	if len(f.Trials) != 7*3 || len(works) != 7 || len(works[f.Trials[0].WorkSHA256]) != 3 || len(orders) < 3 {
 		t.Errorf("%d trials of %d streams in %d orders, want 21 of 7, each of three arms, in several orders", len(f.Trials), len(works), len(orders))
 	}
-	if n := len(p.pids("__worker")); n != 1+7*3+2 { // the list, each round's, and the two that are profiled
-		t.Errorf("%d worker processes, want 24", n)
+	if n := len(p.pids("__worker")); n != 1+7*3 { // the list, and each round's
+		t.Errorf("%d worker processes, want 22", n)
 	}
 	if !fileExists(filepath.Join(p.output, results.LogFolder, "control.log")) {
 		t.Error("the control has no log")

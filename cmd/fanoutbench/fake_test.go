@@ -86,6 +86,7 @@ var edits = map[string]func(l line, dir string) error{
 	},
 	"takes 10":         taking(map[string]float64{results.Reference: 0.01, results.Candidate: 0.01, results.Control: 0.01}),
 	"takes 20":         taking(map[string]float64{results.Reference: 0.02, results.Candidate: 0.02, results.Control: 0.02}),
+	"also takes 20":    taking(map[string]float64{results.Reference: 0.02, results.Candidate: 0.02, results.Control: 0.02}),
 	"slow control":     taking(map[string]float64{results.Reference: 0.02, results.Control: 0.04}),
 	"two detokenizers": on(protocol.TypeReceipt, func(l line) { l["detokenizers"], l["router"] = 2, protocol.RouterRID }),
 	"threads":          on(protocol.TypeReceipt, func(l line) { delete(l, "consumers") }),

@@ -58,9 +58,15 @@ func TestAnytime(t *testing.T) {
 	for _, process := range []string{results.ProcessRound, results.ProcessRun} {
 		t.Run(process, func(t *testing.T) {
 			t.Parallel()
-			p := measure(t, nil, "--plan", "anytime", "--rounds", "30", "--counts", "32", "--process", process, "--profile",
-				"--primary", "32:rich:complete_ms", "--primary", "32:rich:worker_cpu_ms")
+			args := []string{"--plan", "anytime", "--rounds", "30", "--counts", "32", "--process", process, "--primary", "32:rich:complete_ms", "--primary", "32:rich:worker_cpu_ms"}
+			if process == results.ProcessRound {
+				args = append(args, "--control", "--profile")
+			}
+			p := measure(t, nil, args...)
 			p.run(exitOK)
+			if n := len(p.pids("__worker")); process == results.ProcessRound && n != 1+3*(p.folder().Result.Rounds+1)+2 {
+				t.Errorf("%d worker processes, want the list's, three each round, and the two that are profiled", n)
+			}
 			if rounds := p.stopped(results.DecisionImproved); rounds >= 30 {
 				t.Errorf("a clear win took all %d rounds", rounds)
 			}
@@ -77,7 +83,7 @@ func TestAnytimeStopsByItsRule(t *testing.T) {
 		rounds              int
 	}{
 		"faster": {"takes 10", results.DecisionImproved, 8},
-		"equal":  {"takes 20", results.DecisionEquivalent, 8},
+		"equal":  {"also takes 20", results.DecisionEquivalent, 8},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
