@@ -247,26 +247,6 @@ func TestUpToIsAPlan(t *testing.T) {
 	}
 }
 
-// Figures of a descriptive arm decide nothing; the analysis stands beside that.
-func TestDescriptiveArmDecidesNothing(t *testing.T) {
-	for _, name := range []string{Reference, Candidate} {
-		p := withFamily()
-		p.Control, p.ControlAt, p.RowsPerRun, p.FencePerRun, p.FullRows = nil, nil, p.RowsPerRun/3*2, p.FencePerRun/3*2, p.FullRows/3*2
-		r, out := familyRun(t, p, nil)
-		arm := out.Arms[name]
-		arm.Descriptive = "it cannot be forked"
-		out.Arms[name] = arm
-		result, err := r.Finish(out)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if v := result.Verdict; v.Decision != DecisionNone || v.Reason != "figures of the "+name+" are descriptive: it cannot be forked" || result.Analysis.Decision != DecisionImproved {
-			t.Errorf("%+v, by the trials %s", v, result.Analysis.Decision)
-		}
-		verifies(t, r.Dir())
-	}
-}
-
 // A control that is another program than the reference does not pass as one.
 func TestControlIsTheReference(t *testing.T) {
 	r, out := familyRun(t, withFamily(), nil)
