@@ -36,8 +36,9 @@
 //
 // Plan.Trials is the order; driver and readers share it. Rounds from -1, which
 // warms up and is in raw.jsonl but in no figure; in a round the counts as listed,
-// for each the metadata as listed, for each the repetitions, in each both arms,
-// the one that Plan.First names for the round first. Every trial must be the one
+// for each the metadata as listed, for each the repetitions, in each the arms as
+// Plan.Order has them for the round: of reference and candidate the one that
+// Plan.First names first, a control where control_at says. Every trial must be the one
 // that the plan expects next, have the rows of its cell, the fence rows and the
 // counters of its arm, times that are finite, not negative, and no longer than
 // the whole they are part of (complete_ms within outer_ms, the others within
@@ -88,8 +89,10 @@
 // the family, by the rules of package verdict, and stands in result.json as
 // analysis; control has the summary of control against reference. The decision of
 // the verdict is that of the analysis, unless both arms executed the same files with
-// the same options and dependencies: then it is identical, whatever the figures say.
-// A plan without a family, as all were once, decides nothing: none.
+// the same options and dependencies: then it is identical, whatever the figures say
+// (Arm.SameAs). A plan without a family, as all were once, decides nothing: none.
+// Nor does a run with an arm whose figures are descriptive. A verified run's control
+// has said of itself what the reference has, word for word.
 //
 // A plan of kind anytime is looked at after every round, and its run is complete
 // when it ended at the first look at which every primary cell was settled, or at

@@ -48,7 +48,7 @@ func (f *runFlags) showPlan(stdout io.Writer, arms map[string]arm.Arm, p results
 }
 
 // showDecision says what a run of the plan decides, and when it ends.
-func (f *runFlags) showDecision(w io.Writer, p results.Plan) {
+func (f *runFlags) showDecision(w *bufio.Writer, p results.Plan) {
 	control := "none"
 	if p.Control != nil {
 		control = "the reference once more, in every round"
