@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -53,19 +54,23 @@ func (p *program) stopped(decision string) int {
 }
 
 // A clear win ends an anytime run before its last round, whatever the processes'
-// lifetime, and a profile behind it runs all the same.
+// lifetime, and a profile behind it runs all the same (FANOUTBENCH_LONG).
 func TestAnytime(t *testing.T) {
 	for _, process := range []string{results.ProcessRound, results.ProcessRun} {
 		t.Run(process, func(t *testing.T) {
 			t.Parallel()
 			args := []string{"--plan", "anytime", "--rounds", "30", "--counts", "32", "--process", process, "--primary", "32:rich:complete_ms", "--primary", "32:rich:worker_cpu_ms"}
+			profiled := 0
 			if process == results.ProcessRound {
-				args = append(args, "--control", "--profile")
+				args = append(args, "--control")
+				if os.Getenv(envLong) != "" { // ten seconds of replays
+					args, profiled = append(args, "--profile"), 2
+				}
 			}
 			p := measure(t, nil, args...)
 			p.run(exitOK)
-			if n := len(p.pids("__worker")); process == results.ProcessRound && n != 1+3*(p.folder().Result.Rounds+1)+2 {
-				t.Errorf("%d worker processes, want the list's, three each round, and the two that are profiled", n)
+			if n := len(p.pids("__worker")); process == results.ProcessRound && n != 1+3*(p.folder().Result.Rounds+1)+profiled {
+				t.Errorf("%d worker processes, want the list's, three each round, and %d that are profiled", n, profiled)
 			}
 			if rounds := p.stopped(results.DecisionImproved); rounds >= 30 {
 				t.Errorf("a clear win took all %d rounds", rounds)
