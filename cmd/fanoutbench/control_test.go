@@ -104,3 +104,19 @@ func TestFaultyControl(t *testing.T) {
 		t.Errorf("%s, %v", log, err)
 	}
 }
+
+// An SGLang tree is its own control with a controller of its own, whether that can be
+// used again or not.
+func TestControlOfSGLang(t *testing.T) {
+	t.Parallel()
+	dir, _, _ := sglangCheckout(t)
+	for _, process := range []string{results.ProcessRound, results.ProcessSpawn} {
+		p := measure(t, nil, "--control", "--rounds", "2", "--process", process, "--python", interpreter(t, "")).in(dir)
+		p.run(exitOK)
+		f := p.folder()
+		if r := f.Result; len(f.Trials) != 3*3 || len(r.Control) != len(r.Summary) || r.Arms[results.Control].Revision != r.Arms[results.Reference].Revision {
+			t.Errorf("--process %s: %d trials, %d control rows, control %+v", process, len(f.Trials), len(r.Control), r.Arms[results.Control])
+		}
+		newProgram(t, nil, "verify", p.output).run(exitOK)
+	}
+}

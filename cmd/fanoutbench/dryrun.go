@@ -63,7 +63,7 @@ func (f *runFlags) showDecision(w *bufio.Writer, p results.Plan) {
 	}
 	rounds := fmt.Sprintf("after %d rounds", p.Rounds)
 	if p.Kind == results.KindAnytime {
-		rounds = fmt.Sprintf("anytime, after the first round from the sixth that settles all, at most %d", p.Rounds)
+		rounds = fmt.Sprintf("anytime, after the sixth round or a later one that settles all, at most %d", p.Rounds)
 	}
 	fmt.Fprintf(w, "decision: %s, with a margin of %v %%, about\n", rounds, p.MarginPct)
 	for _, c := range p.Primary {

@@ -36,7 +36,7 @@ const (
 
 func (f *runFlags) addFamily(c *cobra.Command) {
 	fl := c.Flags()
-	fl.StringVar(&f.kind, "plan", planFixed, "fixed: as many rounds as --rounds says; anytime: at most so many (default 30), ending after the first from the sixth with which every primary cell is settled")
+	fl.StringVar(&f.kind, "plan", planFixed, "fixed: --rounds rounds; anytime: at most so many (default 30), ending after the sixth or a later one as soon as every primary cell is settled")
 	fl.StringVar(&f.margin, "margin", defaultMargin, "slow-down that still counts as equal, in per cent")
 	fl.StringSliceVar(&f.primary, "primary", nil, "what is decided, COUNT:METADATA:METRIC[:ROLE], repeatable; ROLE is superiority or non-inferiority; none: nothing (default: complete_ms, worker_cpu_ms and, as non-inferiority, first_ms of the rich cells of 32 and 310 rows, or of the largest count)")
 	fl.BoolVar(&f.control, "control", false, "run the reference once more in every round, a third arm that shows what this run makes of no difference")
