@@ -75,6 +75,23 @@ func TestRule1ConservativeWithoutEOSAndCache(t *testing.T) {
 	}
 }
 
+// Rule 1: the slots of a request that ends early are there for the others.
+func TestRule1ReckonsWithWhatEnds(t *testing.T) {
+	for maxNew, want := range map[int]int{88: 2, 89: 1} { // 100 − 2·10 + 10 slots, one to spare
+		c := usual()
+		c.MaxTotalTokens, c.DisableRadixCache = 100, true
+		b := newBench(t, c, wideLimits)
+		m := many(2, 10, maxNew)
+		m.Batch[0].SamplingParams.MaxNewTokens = 5
+		b.receive(m)
+		if got := len(b.step().Work); got != want {
+			t.Errorf("%d new tokens: %d admitted, want %d", maxNew, got, want)
+		}
+		b.run()
+		b.empty()
+	}
+}
+
 // Rule 1, ours: a request that fills the memory alone is admitted.
 func TestRule1AdmitsOneAlone(t *testing.T) {
 	c := usual()
@@ -155,9 +172,9 @@ func TestRule3FirstIsAdmittedAlone(t *testing.T) {
 // Rule 3 counts whole pages.
 func TestRule3CountsPages(t *testing.T) {
 	c := usual()
-	c.MaxPrefillTokens, c.PageSize = 17, 4
+	c.MaxPrefillTokens, c.PageSize = 22, 4
 	b := newBench(t, c, wideLimits)
-	b.receive(many(3, 5, 1)) // eight each: 8, 16, and 24 are 17 or more
+	b.receive(many(3, 5, 1)) // eight each: the third finds six left, and has five
 	if got := len(b.step().Work); got != 2 {
 		t.Errorf("%d admitted, want 2", got)
 	}
@@ -310,6 +327,56 @@ func TestMaxRunningRequests(t *testing.T) {
 		t.Errorf("closed by %s at %q, want %s at r2", why, rid, CloseMaxRunningRequests)
 	}
 	wantRIDs(t, b.step(), "x", "r0", "r1")
+}
+
+// A request that leaves makes room for a waiting one while others go on.
+func TestLeavingOpensTheBatch(t *testing.T) {
+	c := usual()
+	c.MaxRunningRequests = 2
+	b := newBench(t, c, wideLimits)
+	m := many(3, 10, 9)
+	m.Batch[0].SamplingParams.MaxNewTokens = 2
+	b.receive(m)
+	wantRIDs(t, b.step(), "r0", "r1")
+	wantRIDs(t, b.step(), "r0", "r1")
+	wantRIDs(t, b.step(), "r2")
+	wantRIDs(t, b.step(), "r1", "r2")
+}
+
+// A chunked request that gets nothing in a batch of others stays the chunked one.
+func TestChunkedRequestIsNotLost(t *testing.T) {
+	c := usual()
+	c.MaxTotalTokens, c.PageSize, c.ChunkedPrefillSize, c.Conservativeness = 48, 4, 8, 0.001
+	b := newBench(t, c, wideLimits)
+	b.receive(ask("x", 4, 34, 25))
+	b.step()
+	b.receive(ask("long", 30, 4, 0))
+	wantRIDs(t, b.step(), "long")
+	b.s.newTokenRatio = 1 // leaves three tokens, less than a page
+	b.receive(ask("short", 1, 1, 9))
+	wantRIDs(t, b.step(), "short")
+	b.run()
+	if got := b.got["long"]; got == nil || len(got.output) != 4 {
+		t.Errorf("the chunked request: %+v, want 4 tokens", got)
+	}
+	b.empty()
+}
+
+// Running requests at the ends of their pages may need more than is left beside
+// a prompt: then they decode in the next step.
+func TestMixedWithoutRoomForDecodes(t *testing.T) {
+	c := usual()
+	c.MaxTotalTokens, c.PageSize, c.EnableMixedChunk, c.Conservativeness = 24, 4, true, 0.001
+	b := newBench(t, c, wideLimits)
+	for i, rid := range []string{"x", "y", "z"} {
+		b.receive(ask(rid, 4, 3, int64(7*i)))
+	}
+	wantRIDs(t, b.step(), "x", "y", "z")
+	b.receive(ask("a", 1, 1, 29))
+	wantRIDs(t, b.step(), "a")
+	wantRIDs(t, b.step(), "x", "y", "z")
+	b.run()
+	b.empty()
 }
 
 // Mixed decode tokens count against all three budgets.

@@ -177,6 +177,24 @@ func TestSGLang21583LogprobsAreDeltas(t *testing.T) {
 	}
 }
 
+// A chunked request that is put back begins its input logprobs anew.
+func TestRetractedChunkSendsInputLogprobsOnce(t *testing.T) {
+	c := usual()
+	c.MaxTotalTokens, c.ChunkedPrefillSize, c.EnableMixedChunk, c.Conservativeness = 20, 3, true, 0.01
+	b := newBench(t, c, wideLimits)
+	b.receive(ask("a", 1, 15, 29))
+	b.step()
+	in := ask("b", 14, 2, 0)
+	in.ReturnLogprob, in.LogprobStartLen = true, 0
+	b.receive(in)
+	b.run()
+	checkResult(t, b, in)
+	if b.got["b"].retract != 1 {
+		t.Errorf("retracted %d times, want once", b.got["b"].retract)
+	}
+	b.empty()
+}
+
 // An abort of a waiting request came after its prefill: it is never computed.
 func TestSGLang6855AbortWhileWaitingIsNotComputed(t *testing.T) {
 	c := usual()

@@ -162,8 +162,12 @@ func TestNewTokenRatio(t *testing.T) {
 		b.step()
 	}
 	near("after 700 decodes", 0.7*0.14)
+	b.s.full = CloseNoToken
 	b.s.retract() // nobody has to go: a has 701 of 1000 tokens
 	near("after a retraction", float64(701+20)/1001)
+	if b.s.full != open {
+		t.Error("a retraction does not let requests be tried again")
+	}
 	b.run()
 	near("idle", 0.7)
 	c.Conservativeness = 3
