@@ -62,6 +62,8 @@ type Batch struct {
 type Work struct {
 	RID      string
 	IDs      []int64
+	Tokens   []int64 // all of the request's, up to the last of IDs
+	Prompt   int     // how many of all its tokens are the prompt
 	Start    int     // tokens before IDs
 	Slots    []int32 // of all positions up to the last of IDs
 	Next     int64   // the token behind IDs, -1 where it is to be chosen
@@ -80,7 +82,8 @@ type Sampling struct {
 	FrequencyPenalty  float64
 	PresencePenalty   float64
 	RepetitionPenalty float64
-	MinNewTokens      int
+	MinNewTokens      int // fewer than these do not end with a stop token or EOS: the sampler chooses another
+	StopTokenIDs      []int64
 	Seed              *int64
 }
 
@@ -90,6 +93,8 @@ type Logprobs struct {
 	InputStart int // from this position on, what it says of the token behind it
 	Top        int // how many of the most likely
 	IDs        []int64
+	Tokens     []int64 // all of the request's, up to the last of IDs
+	Prompt     int     // how many of all its tokens are the prompt
 }
 
 // Output of a step, one entry for each work in its order. A model fills one.

@@ -166,7 +166,7 @@ func (a *adder) state() Close {
 
 func (a *adder) admit(r *request, n, newTokens int) {
 	paged := a.s.pool.Ceil(n)
-	r.extend = n
+	r.extend, r.state = n, extending
 	a.admitted = append(a.admitted, r)
 	a.reserved += float64(paged + newTokens)
 	a.taken += paged

@@ -122,9 +122,10 @@
 // is not known here: a request with any is refused with status 400.
 //
 // An abort takes effect at once, or with the end of the batch that the request
-// is computed in. Its rid must be the whole rid; an empty one is an error. An
-// abort of a rid that is unknown and did not just finish is remembered for
-// AbortMemory seconds, in case it overtook its request.
+// is computed in. Its rid must be the whole rid (SGLang takes a beginning, so an
+// empty one means all); an empty one is an error. An abort of a rid that is
+// unknown and did not just finish is remembered for AbortMemory seconds, in case
+// it overtook its request; of more than 1024 the oldest is forgotten.
 //
 // # Rows
 //

@@ -40,9 +40,8 @@ type AbortReq struct {
 // it hands on to the sampler.
 type SamplingParams struct {
 	model.Sampling
-	MaxNewTokens               int
+	MaxNewTokens               int // 0: prefill only; cut to what fits the context and the memory
 	Stop                       []string
-	StopTokenIDs               []int64
 	IgnoreEOS                  bool
 	SkipSpecialTokens          bool
 	SpacesBetweenSpecialTokens bool

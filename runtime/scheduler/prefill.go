@@ -26,7 +26,7 @@ func (s *Scheduler) prefill(now float64) *flight {
 	if len(a.admitted) == 0 {
 		return nil
 	}
-	s.waiting = slices.DeleteFunc(s.waiting, func(r *request) bool { return slices.Contains(a.admitted, r) })
+	s.waiting = slices.DeleteFunc(s.waiting, func(r *request) bool { return r.state == extending })
 	s.stats.Prefills++
 	if len(s.waiting) == 0 {
 		reason = a.whyCut
@@ -78,7 +78,6 @@ func (s *Scheduler) extendBatch(now float64, a *adder) *flight {
 	for _, r := range a.admitted {
 		start := len(r.slots)
 		s.grow(r, r.extend)
-		r.state = extending
 		f.requests = append(f.requests, r)
 		f.batch.Work = append(f.batch.Work, r.work(start))
 	}

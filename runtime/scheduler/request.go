@@ -104,6 +104,8 @@ func (r *request) work(start int) model.Work {
 	w := model.Work{
 		RID:      r.in.RID,
 		IDs:      r.tokens[start:end:end],
+		Tokens:   r.tokens[:end:end],
+		Prompt:   r.prompt,
 		Start:    start,
 		Slots:    r.slots[:end:end],
 		Next:     -1,
