@@ -6,13 +6,12 @@ import (
 	"testing"
 )
 
-// pair is the tree beside its twin, and what stands outside the tree.
+// pair is the tree beside its twin, and the locks on both.
 type pair struct {
 	t      *testing.T
 	pool   *Pool
 	cache  *Cache
 	twin   *twin
-	held   []int32 // slots that were not given to the tree, first ones of pages
 	locked []lock
 }
 

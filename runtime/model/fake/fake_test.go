@@ -54,9 +54,3 @@ func TestLostSlots(t *testing.T) {
 		}
 	}
 }
-
-func TestGreedyTakesTheLowestOfEquals(t *testing.T) {
-	if got := model.Greedy([]float32{1, 3, 3, 2}); got != 1 {
-		t.Errorf("got %d, want 1", got)
-	}
-}
