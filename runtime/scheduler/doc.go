@@ -38,9 +38,9 @@
 //
 // # Admission
 //
-// Source: SGLang's PrefillAdder (managers/schedule_policy.py), in its form with
-// the input budget also for chunked prefill; in later versions rule 3 holds only
-// where chunking is off. In a batch's making three budgets go down:
+// Source: SGLang's PrefillAdder (managers/schedule_policy.py), in an older form:
+// in later ones rule 3 holds only where chunking is off, and rule 2 adds a page
+// to each request. In a batch's making three budgets go down:
 //
 //	rem_input   max_prefill_tokens − mixed decode tokens
 //	rem_chunk   chunked_prefill_size − mixed decode tokens; none where the size is 0
@@ -77,7 +77,7 @@
 // request alone fits; by the conservative variant one that fills the memory
 // would wait for ever.
 //
-// new_token_ratio begins at 0.7 · ScheduleConservativeness (at most 1), goes down
+// Source: SGLang's NEW_TOKEN_RATIO settings. new_token_ratio begins at 0.7 · ScheduleConservativeness (at most 1), goes down
 // to 0.14 of that in 600 decode steps, and is set by a retraction to
 // (generated + 20 a request) / (max_new_tokens + 1), sums over the remaining
 // ones, at most 1. Without running requests it begins anew.
@@ -105,6 +105,9 @@
 // A retracted request goes back to its place by arrival (ours; SGLang appends it).
 //
 // # Retraction
+//
+// Source: SGLang's ScheduleBatch.retract_decode, which also evicts 20 tokens a
+// request ahead; here only what is needed goes.
 //
 // Where a decode step does not find a slot for each running request, though
 // everything that may be evicted was, requests are put back: the one with the
