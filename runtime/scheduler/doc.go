@@ -144,8 +144,9 @@
 //
 // Lines in SGLang's form for each prefill batch and every 40th decode batch; one
 // more of ours says why a prefill batch closed. The caller puts the time before.
-// #token, token usage and #running-req are as before the batch; #cached-token
-// is the matched prefixes' length, #new-token the paged extends.
+// #token, token usage and #running-req are as before the batch, a prefill batch's
+// matched prefixes counted as used; #cached-token is their length, #new-token the
+// paged extends.
 //
 // # Errors
 //
