@@ -110,7 +110,7 @@ func (p Plan) WarmupRows() int {
 // Validate checks every field. The error names the field, its value and what
 // was wanted.
 func (p Plan) Validate() error {
-	for _, check := range []func() error{p.checkNames, p.checkStream, p.checkCells, p.checkRanges, p.checkOrder, p.checkRows, p.checkLayouts, p.checkControl, p.checkFamily} {
+	for _, check := range []func() error{p.checkNames, p.checkStream, p.checkCells, p.checkRanges, p.checkOrder, p.checkRows, p.checkLayouts, p.checkControl, p.checkFamily, p.checkShard} {
 		if err := check(); err != nil {
 			return fmt.Errorf("plan: %w", err)
 		}

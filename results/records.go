@@ -82,6 +82,11 @@ type Plan struct {
 	MarginPct float64   `json:"margin_pct,omitempty"` // slow-down, in per cent of the reference, that still counts as equal
 	Primary   []Primary `json:"primary,omitempty"`    // the family: what the decision is about, corrected for their number
 	Budget    *Budget   `json:"budget,omitempty"`     // how the number of rounds was chosen, where a time was given
+
+	// Of a run that is one of several by one campaign; all three or none.
+	CampaignSHA256 string `json:"campaign_sha256,omitempty"` // of the campaign's file
+	Shard          *int   `json:"shard,omitempty"`           // which of them this is, from 0
+	Shards         int    `json:"shards,omitempty"`          // how many there are
 }
 
 // Trial is one line of raw.jsonl: a verified trial. Times are milliseconds.
