@@ -9,6 +9,8 @@
 // Usage:
 //
 //	fanoutbench [run] --reference SPEC --candidate SPEC [flags]
+//	fanoutbench plan --shards N --output FILE [flags of run]
+//	fanoutbench run --campaign FILE --shard I
 //	fanoutbench list
 //	fanoutbench check-arm SPEC
 //	fanoutbench report DIR [--format text|markdown|csv|json|bench|html]
@@ -97,7 +99,7 @@ func newRoot() *cobra.Command {
 	root.SilenceUsage = true
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	root.AddCommand(newRun("run"), newList(), newCheckArm(), newReport(), newHistoryCommand(), newExplain(), newVerify(), newDoctor(), newController(), newWorker(), newConsumer())
+	root.AddCommand(newRun("run"), newList(), newCheckArm(), newReport(), newHistoryCommand(), newExplain(), newVerify(), newPlan(), newDoctor(), newController(), newWorker(), newConsumer())
 	return root
 }
 

@@ -41,10 +41,13 @@ type runFlags struct {
 	anyPackages                        bool
 	layouts                            int
 	familyFlags
-	lone     bool // a candidate is given and no reference
-	resolver *arm.Resolver
-	branch   string                 // that such a candidate's reference was found by
-	given    func(flag string) bool // on the command line
+	lone         bool // a candidate is given and no reference
+	resolver     *arm.Resolver
+	branch       string                 // that such a candidate's reference was found by
+	given        func(flag string) bool // on the command line
+	campaign     campaignFlags
+	campaignSeed uint64        // of a campaign that is written
+	planned      *results.Plan // that the run follows, where it is not made of these flags
 }
 
 const (
@@ -63,6 +66,9 @@ func newRun(name string) *cobra.Command {
 				f.seed = randomSeed()
 			}
 			f.given = c.Flags().Changed
+			if err := f.take(c); err != nil {
+				return err
+			}
 			return f.run(c.Context(), c.OutOrStdout(), c.ErrOrStderr())
 		},
 	}
@@ -89,6 +95,7 @@ func newRun(name string) *cobra.Command {
 	fl.StringVar(&f.output, "output", "", "run folder to make (default: runs/ and the UTC time)")
 	fl.BoolVar(&f.profile, "profile", false, "after the last round profile the workers' CPU, untimed, for up to ten seconds a cell and arm")
 	fl.BoolVar(&f.dryRun, "dry-run", false, "print the arms, the plan and what it will take, and measure nothing")
+	f.campaign.flags(c, name)
 	return c
 }
 
@@ -112,6 +119,9 @@ func (f *runFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 	}
 	if err := errors.Join(f.checkLayouts(arms), f.checkPair(arms), f.checkPython(arms)); err != nil {
 		return usageError{err}
+	}
+	if f.campaign.shards > 0 {
+		return f.writeCampaign(stdout, arms, p)
 	}
 	if f.output == "" {
 		f.output = filepath.Join("runs", time.Now().UTC().Format("20060102T150405.000Z"))
@@ -154,6 +164,9 @@ func (f *runFlags) plan(arms map[string]arm.Arm) (results.Plan, stream.Source, e
 	rec, err := f.recording()
 	if err != nil {
 		return results.Plan{}, stream.Source{}, err
+	}
+	if f.planned != nil {
+		return again(*f.planned, rec)
 	}
 	asked := func(name string) results.ArmPlan {
 		a := results.ArmPlan{Spec: arms[name].Spec, Options: arms[name].Asked()}

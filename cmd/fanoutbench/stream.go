@@ -38,6 +38,15 @@ func (f *runFlags) recording() (*stream.Recording, error) {
 	return rec, nil
 }
 
+// again is a plan that there is already, with what follows from its seed drawn
+// anew. A recorded stream must be the one that the plan was made for.
+func again(p results.Plan, rec *stream.Recording) (results.Plan, stream.Source, error) {
+	if rec != nil && rec.SHA256 != p.StreamSHA256 {
+		return p, stream.Source{}, fmt.Errorf("%s has sha256 %s, want %s, that of the plan", p.Stream, rec.SHA256, p.StreamSHA256)
+	}
+	return settled(p, rec)
+}
+
 // settled fills a plan in and checks that it can be run to its end: that its
 // last stream can be made, and what the oracle says of a stream from outside.
 func settled(p results.Plan, rec *stream.Recording) (results.Plan, stream.Source, error) {
