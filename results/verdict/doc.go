@@ -53,6 +53,22 @@
 // candidate's place is rejected at the same level: p at most 5 % (or an e-value of
 // at least 20 m) in some cell.
 //
+// # Several hosts
+//
+// Rounds of one plan that were run on several hosts stand one host after the other,
+// and Hosts says how many each has. Every round of every host had a coin of its own,
+// so under the null hypothesis the signs of any round can be turned, whatever hosts
+// there are: a fixed plan's test flips the rounds of all hosts together, as if they
+// were one run's, and the hosts, its blocks, do not enter the test. A host that is
+// slower by half adds nothing, since a round compares two arms on one host. The bounds
+// are for the median over the rounds of all hosts; where hosts differ in the effect
+// itself, that is the median of their mixture, which HostEffects makes visible.
+//
+// In an anytime plan each host stops by itself. Each has an e-value a cell, and their
+// mean is an e-value too, however the hosts depend on each other; bounds are what
+// the mean inverts to (stats.TimeUniformMean). It is to be taken once, of hosts that
+// were named before.
+//
 // # The gate
 //
 // Gate asks one thing: may the candidate be slower by more than the margin? It

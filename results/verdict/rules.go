@@ -43,12 +43,12 @@ func (f Family) anytime(j *Judgement) error {
 	}
 	for i := range j.Cells {
 		c := &j.Cells[i]
-		e, err := stats.SignE(f.Cells[i].LogRatios, stats.Either)
+		e, interval, ok, err := f.signs(i)
 		if err != nil {
 			return fmt.Errorf("verdict: %s: %w", f.Cells[i].Name, err)
 		}
 		c.E = some(e, true)
-		if interval, ok := stats.TimeUniform(f.Cells[i].LogRatios, Level, len(f.Cells)); ok {
+		if ok {
 			c.Lower, c.Upper = some(interval.Low, true), some(interval.High, true)
 		}
 		c.Decision, c.Reason = f.decide(i, *c, e >= threshold, fmt.Sprintf("e-value %.4g, %.4g is wanted", e, threshold))

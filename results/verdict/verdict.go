@@ -39,6 +39,7 @@ type Family struct {
 	Anytime bool
 	Seed    uint64 // of flips that are drawn
 	Control *Family
+	Hosts   []int // rounds of each host, in the order of the log ratios; none: all are one host's
 }
 
 // Cell is one metric of one cell: a log ratio a round, NaN where a round lacks it.
@@ -113,6 +114,9 @@ func (f Family) check() error {
 	}
 	if !(f.Margin > 0) || math.IsInf(f.Margin, 0) {
 		return fmt.Errorf("verdict: margin is %v, want a fraction above 0", f.Margin)
+	}
+	if err := f.checkHosts(); err != nil {
+		return err
 	}
 	for _, c := range f.Cells {
 		if len(c.LogRatios) != f.rounds() || len(c.CandidateFirst) != f.rounds() {
