@@ -15,24 +15,29 @@ func Analyze(p Plan, trials []Trial) (*Analysis, error) {
 	if len(p.Primary) == 0 {
 		return nil, nil
 	}
+	j, err := verdict.Judge(p.families(trials))
+	if err != nil {
+		return nil, err
+	}
+	a := &Analysis{
+		Decision: j.Decision, Reason: j.Reason, Level: verdict.Level, Rounds: p.Rounds,
+		Flips: j.Flips, Sampled: j.Sampled, Primary: primaries(p, j), Effects: p.effects(byCell(trials)),
+	}
+	if j.Control != nil {
+		a.Control = &ControlAnalysis{Failed: j.ControlFailed, Reason: j.Control.Reason, Primary: primaries(p, *j.Control)}
+	}
+	return a, nil
+}
+
+// families is the plan's family with that of its control.
+func (p Plan) families(trials []Trial) verdict.Family {
 	counted := byCell(trials)
 	family := p.family(counted, Candidate)
 	if p.Control != nil {
 		control := p.family(counted, Control)
 		family.Control = &control
 	}
-	j, err := verdict.Judge(family)
-	if err != nil {
-		return nil, err
-	}
-	a := &Analysis{
-		Decision: j.Decision, Reason: j.Reason, Level: verdict.Level, Rounds: p.Rounds,
-		Flips: j.Flips, Sampled: j.Sampled, Primary: primaries(p, j), Effects: p.effects(counted),
-	}
-	if j.Control != nil {
-		a.Control = &ControlAnalysis{Failed: j.ControlFailed, Reason: j.Control.Reason, Primary: primaries(p, *j.Control)}
-	}
-	return a, nil
+	return family
 }
 
 // Settled says whether a run of an anytime plan may end with these trials: those

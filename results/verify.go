@@ -21,6 +21,7 @@ type VerifyOptions struct {
 	Trees      map[string]string // by arm, reference or candidate: the folder its sources lie below; that of the reference is the control's too
 	Executable string            // the running program, looked for among the arms' binaries
 	Controller string            // sha256 of the running program's script for SGLang trees, compared with that of the arms that had one
+	Runs       string            // of a folder with merged.json: where its runs lie, if not in it or beside it
 }
 
 // Verify recomputes every figure of a run folder and checks every hash that it
@@ -39,6 +40,11 @@ func Verify(dir string, opt VerifyOptions) ([]Check, error) {
 		if arm != Reference && arm != Candidate {
 			return nil, fmt.Errorf("results: a tree is given for arm %q, want %q or %q", arm, Reference, Candidate)
 		}
+	}
+	if hasAny(dir, MergedFile) {
+		v := &verifier{dir: dir, opt: opt}
+		v.verifyMerged()
+		return v.checks, nil
 	}
 	if !hasAny(dir, PlanFile, RawFile, ResultFile) {
 		return nil, fmt.Errorf("results: %s has neither %s nor %s nor %s, want a run folder", dir, PlanFile, RawFile, ResultFile)

@@ -17,6 +17,7 @@
 //	fanoutbench history DIR... [--count N] [--metadata KIND] [--metric NAME] [--format text|csv|html]
 //	fanoutbench explain DIR [--count N] [--metadata KIND] [--metric NAME]
 //	fanoutbench verify DIR
+//	fanoutbench merge DIR... [--output NEW]
 //	fanoutbench doctor
 //
 // Exit status: 0 when the measurement is complete and verified, whatever it
@@ -99,7 +100,7 @@ func newRoot() *cobra.Command {
 	root.SilenceUsage = true
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	root.AddCommand(newRun("run"), newList(), newCheckArm(), newReport(), newHistoryCommand(), newExplain(), newVerify(), newPlan(), newDoctor(), newController(), newWorker(), newConsumer())
+	root.AddCommand(newRun("run"), newList(), newCheckArm(), newReport(), newHistoryCommand(), newExplain(), newVerify(), newPlan(), newMerge(), newDoctor(), newController(), newWorker(), newConsumer())
 	return root
 }
 
