@@ -46,7 +46,10 @@ func (t Tree) Build(ctx context.Context, cache string, seeds []int64) (Build, er
 			return Build{}, err
 		}
 	}
-	b := Build{Revision: t.Commit, Modified: "false"}
+	b := Build{Revision: t.Commit, Modified: "false", Patch: t.Patch}
+	if t.Patch != "" {
+		b.Modified = "true"
+	}
 	var err error
 	if b.Sources, err = results.TreeSources(folder); err != nil {
 		return b, err

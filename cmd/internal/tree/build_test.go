@@ -309,3 +309,38 @@ func TestInterrupted(t *testing.T) {
 		t.Errorf("left in the cache: %q", left)
 	}
 }
+
+// A commit with a patch is the tree that the patch was made from, and the
+// repository is as it was.
+func TestPatchedTree(t *testing.T) {
+	c := newCheckout(t)
+	c.write("cmd/fanoutbench/main.go", mainOf("two"))
+	c.write("cmd/fanoutbench/new.go", "package main\n\nfunc init() { println(\"zero\") }\n")
+	cache := t.TempDir()
+	dirty := c.build(c.folder(), cache)
+	c.git("checkout", "-q", "--", ".")
+	if err := os.Remove(filepath.Join(c.dir, "cmd/fanoutbench/new.go")); err != nil {
+		t.Fatal(err)
+	}
+	tree := c.revision("main")
+	before := state(t, c.dir)
+	tree.Patch = dirty.Patch
+	for range 2 { // made, and found in the cache
+		again := c.build(tree, cache)
+		if !slices.Equal(again.Sources, dirty.Sources) || again.Workers[0] != dirty.Workers[0] || again.Modified != "true" || again.Patch != dirty.Patch || again.Revision != tree.Commit {
+			t.Errorf("%+v\nwant %+v", again, dirty)
+		}
+	}
+	if after := state(t, c.dir); !slices.Equal(before, after) {
+		t.Errorf("the repository was changed:\n%q\n%q", before, after)
+	}
+	if plain := c.build(c.revision("main"), cache); says(t, plain.Workers[0]) != "one" {
+		t.Errorf("the commit's own tree is patched: %+v", plain)
+	}
+	tree.Patch = strings.Replace(dirty.Patch, `println("one")`, `println("eins")`, 1)
+	_, err := tree.Build(t.Context(), cache, nil)
+	mistake(t, err, "the patch does not apply to commit "+tree.Commit, "main.go")
+	if left := leftovers(t, cache); len(left) > 0 {
+		t.Errorf("left in the cache: %q", left)
+	}
+}

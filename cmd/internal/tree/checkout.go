@@ -2,10 +2,12 @@ package tree
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -39,7 +41,7 @@ func (t Tree) checkout(ctx context.Context, cache string) (place string, err err
 		return "", fmt.Errorf("tree: cache: %w", err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(making)) }()
-	place = filepath.Join(trees, t.Commit)
+	place = filepath.Join(trees, t.Commit+t.patched())
 	if _, err := os.Lstat(place); err == nil {
 		return place, t.compare(ctx, place, making)
 	}
@@ -72,6 +74,41 @@ func (t Tree) indexed(ctx context.Context, folder, making string) (git, error) {
 	g := git{dir: folder, env: []string{"GIT_DIR=" + dir, "GIT_WORK_TREE=" + folder, "GIT_INDEX_FILE=" + filepath.Join(making, "index")}}
 	if _, err := g.run(ctx, "read-tree", t.Commit); err != nil {
 		return git{}, fmt.Errorf("tree: %w", err)
+	}
+	if t.Patch == "" {
+		return g, nil
+	}
+	return t.patch(ctx, g, making)
+}
+
+// patched tells the tree of a patched commit from the commit's own.
+func (t Tree) patched() string {
+	if t.Patch == "" {
+		return ""
+	}
+	return fmt.Sprintf("-%x", sha256.Sum256([]byte(t.Patch)))
+}
+
+// patch applies the patch to the index. The objects that this makes go to a
+// folder of their own, so that nothing is written into the repository.
+func (t Tree) patch(ctx context.Context, g git, making string) (git, error) {
+	objects, err := git{dir: t.Repo}.line(ctx, "rev-parse", "--path-format=absolute", "--git-path", "objects")
+	if err != nil {
+		return git{}, fmt.Errorf("tree: %w", err)
+	}
+	aside := filepath.Join(making, "objects")
+	if err := os.MkdirAll(aside, 0o755); err != nil {
+		return git{}, fmt.Errorf("tree: cache: %w", err)
+	}
+	// A list, whose elements git reads as quoted if they begin with a quote.
+	quoted := `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(objects) + `"`
+	g.env = append(slices.Clip(g.env), "GIT_OBJECT_DIRECTORY="+aside, "GIT_ALTERNATE_OBJECT_DIRECTORIES="+quoted)
+	applying := g
+	applying.stdin = t.Patch
+	if _, err := applying.run(ctx, "apply", "--cached", "--binary", "--whitespace=nowarn", "-"); err != nil && ctx.Err() == nil {
+		return git{}, wrong("the patch does not apply to commit %s: %w", t.Commit, err)
+	} else if err != nil {
+		return git{}, err
 	}
 	return g, nil
 }

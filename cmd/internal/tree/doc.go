@@ -24,6 +24,7 @@
 //	trees/COMMIT               the files of a commit, whole: made beside its place
 //	                           and renamed. Before it is used again it is compared
 //	                           with the commit.
+//	trees/COMMIT-SHA256        the same with a patch on top, by the patch's hash
 //	workers/fanoutbench-SHA256 an executable, by its own hash
 //
 // # How it is built

@@ -12,8 +12,9 @@ import (
 
 // git runs git on a repository. It writes nothing there and runs no hook.
 type git struct {
-	dir string   // where it is run
-	env []string // on top of the environment
+	dir   string   // where it is run
+	env   []string // on top of the environment
+	stdin string
 }
 
 // unset are settings by which git would write beside the files it is told to, or
@@ -28,6 +29,7 @@ func (g git) run(ctx context.Context, args ...string) (string, error) {
 	}
 	cmd := exec.CommandContext(ctx, "git", append(all, args...)...)
 	cmd.Dir = g.dir
+	cmd.Stdin = strings.NewReader(g.stdin)
 	// A hook or an alias that this program runs in names its own repository.
 	cmd.Env = slices.DeleteFunc(os.Environ(), func(s string) bool { return strings.HasPrefix(s, "GIT_") })
 	cmd.Env = append(append(cmd.Env, "GIT_OPTIONAL_LOCKS=0", "LC_ALL=C"), g.env...)

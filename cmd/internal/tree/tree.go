@@ -26,6 +26,7 @@ type Tree struct {
 	Folder string // absolute; "" for a commit
 	Repo   string // a folder in the repository of the commit
 	Commit string // in full; "" for a folder
+	Patch  string // of a commit: what was not committed on top of it, as results.Checkout gives it
 }
 
 // Folder finds the checkout whose root the folder is.
