@@ -99,6 +99,42 @@
 // the last round. rounds in the result is then the number that was run, and every
 // count of rows is in proportion (Plan.UpTo).
 //
+// # Campaigns and merging
+//
+// A campaign's file has one plan and a seed for each of its shards, all derived from
+// one; a shard's plan.json has the file's hash, its own index and their number.
+// Merge joins runs of one plan: all shards of a campaign, or runs that agree in
+// everything but what their seeds draw (coins, places of the control, layouts) and in
+// options, packages and sources of their arms. Two with one shard, seed, plan or
+// raw.jsonl are refused, and so is a campaign of which a shard is missing. Package
+// verdict says how rounds of several hosts are judged. merged.json has the hashes of
+// the runs' files, whose folders are named relative to the one that they share, and
+// Verify of its folder wants all of them.
+//
+// # Reproduction
+//
+// A run is reproduced by another of the same arms under the same plan with a seed
+// of its own. Compare says so cell by cell. What the old run claims of a primary
+// cell is a set of slow-downs, by its decision:
+//
+//	improved      below 0
+//	regressed     above 0
+//	equivalent    within the margin
+//	not-inferior  up to the margin
+//	any other     none
+//
+// The new run answers with its decision and its simultaneous bounds. The cell is
+//
+//	reproduced      its decision is the same, or its bounds lie wholly inside the claim
+//	not reproduced  it is decided the other way (improved, regressed), or its bounds
+//	                lie wholly outside the claim
+//	too imprecise   none of these: the bounds reach inside and outside; or the old run
+//	                claims nothing, or a control failed
+//
+// in this order but for a failed control, which comes first. Sizes are not judged,
+// since another host may have others: whether the new bounds hold the old estimate
+// stands beside.
+//
 // # Disturbance
 //
 // A trial's disturbance is what went on beside it: steal, CPU pressure, context

@@ -14,6 +14,9 @@ import (
 // MaxPatch is the longest uncommitted patch that a result holds, in bytes.
 const MaxPatch = 1 << 20
 
+// PatchNotKept begins the line that stands for a patch that a result does not hold.
+const PatchNotKept = "not kept:"
+
 // CaptureEnvironment describes the machine, the Go runtime, the checkout around
 // the working directory if it is one of this module, and the command, at the
 // start of a run. Call End at its end.
@@ -92,9 +95,9 @@ func difference(before, after string) (string, bool) {
 func keepable(patch []byte) string {
 	switch {
 	case len(patch) > MaxPatch:
-		return fmt.Sprintf("not kept: the patch has %d bytes, more than %d; its sha256 is %s", len(patch), MaxPatch, sum(patch))
+		return fmt.Sprintf(PatchNotKept+" the patch has %d bytes, more than %d; its sha256 is %s", len(patch), MaxPatch, sum(patch))
 	case !utf8.Valid(patch):
-		return fmt.Sprintf("not kept: the patch is not UTF-8; it has %d bytes and sha256 %s", len(patch), sum(patch))
+		return fmt.Sprintf(PatchNotKept+" the patch is not UTF-8; it has %d bytes and sha256 %s", len(patch), sum(patch))
 	}
 	return string(patch)
 }

@@ -21,6 +21,7 @@ type VerifyOptions struct {
 	Trees      map[string]string // by arm, reference or candidate: the folder its sources lie below; that of the reference is the control's too
 	Executable string            // the running program, looked for among the arms' binaries
 	Controller string            // sha256 of the running program's script for SGLang trees, compared with that of the arms that had one
+	Original   string            // of a run that reproduces another: that one's folder
 	Runs       string            // of a folder with merged.json: where its runs lie, if not in it or beside it
 }
 
@@ -55,6 +56,7 @@ func Verify(dir string, opt VerifyOptions) ([]Check, error) {
 	v.figures()
 	v.counts()
 	v.status()
+	v.reproduction()
 	v.outside()
 	return v.checks, nil
 }

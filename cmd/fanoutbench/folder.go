@@ -38,12 +38,12 @@ func newList() *cobra.Command {
 }
 
 func newVerify() *cobra.Command {
-	var reference, candidate, runs string
+	var reference, candidate, runs, original string
 	c := &cobra.Command{
 		Use: "verify DIR", Args: exactly(1, "the folder of a run, or of merged runs"),
 		Short: "recompute a run's figures and check every hash within reach",
 		RunE: func(c *cobra.Command, args []string) error {
-			opt := results.VerifyOptions{Trees: map[string]string{}, Controller: sglang.ScriptSHA256(), Runs: runs}
+			opt := results.VerifyOptions{Trees: map[string]string{}, Controller: sglang.ScriptSHA256(), Runs: runs, Original: original}
 			if reference != "" {
 				opt.Trees[results.Reference] = reference
 			}
@@ -56,6 +56,7 @@ func newVerify() *cobra.Command {
 	}
 	c.Flags().StringVar(&reference, "reference-tree", "", "folder whose files the reference's sources are compared with; without it they are not")
 	c.Flags().StringVar(&candidate, "candidate-tree", "", "the same for the candidate")
+	c.Flags().StringVar(&original, "original", "", "of a run that reproduces another: the folder of that one, to compare both anew")
 	c.Flags().StringVar(&runs, "runs", "", "folder below which the runs of merged ones lie (default: DIR, or the folder above it)")
 	return c
 }

@@ -17,6 +17,7 @@
 //	fanoutbench history DIR... [--count N] [--metadata KIND] [--metric NAME] [--format text|csv|html]
 //	fanoutbench explain DIR [--count N] [--metadata KIND] [--metric NAME]
 //	fanoutbench verify DIR
+//	fanoutbench reproduce DIR [--output NEW] [--repo PATH]
 //	fanoutbench merge DIR... [--output NEW]
 //	fanoutbench doctor
 //
@@ -100,7 +101,7 @@ func newRoot() *cobra.Command {
 	root.SilenceUsage = true
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	root.AddCommand(newRun("run"), newList(), newCheckArm(), newReport(), newHistoryCommand(), newExplain(), newVerify(), newPlan(), newMerge(), newDoctor(), newController(), newWorker(), newConsumer())
+	root.AddCommand(newRun("run"), newList(), newCheckArm(), newReport(), newHistoryCommand(), newExplain(), newVerify(), newPlan(), newMerge(), newReproduce(), newDoctor(), newController(), newWorker(), newConsumer())
 	return root
 }
 

@@ -139,6 +139,11 @@ func (f *runFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 		return err
 	}
 	noteFewRounds(stderr, p)
+	return f.measure(ctx, stdout, stderr, arms, p, source)
+}
+
+// measure runs the plan and prints the report.
+func (f *runFlags) measure(ctx context.Context, stdout, stderr io.Writer, arms map[string]arm.Arm, p results.Plan, source stream.Source) error {
 	bar := newProgress(stderr)
 	_, runErr := driver.Run(ctx, driver.Config{
 		Plan: p, Source: source, Arms: arms, Output: f.output, Progress: bar, Profile: f.profile, AnyPackages: f.anyPackages,

@@ -127,7 +127,7 @@ func (r *Resolver) Build(ctx context.Context, a Arm, seeds []int64) (Arm, error)
 	if a.SGLang != nil {
 		return r.prepareSGLang(ctx, a)
 	}
-	if a.Kind == KindBuiltin && len(seeds) > 0 {
+	if a.Kind == KindBuiltin && len(seeds) > 0 && a.Tree == nil {
 		root := results.ModuleRoot(".")
 		if root == "" {
 			return a, &SpecError{a.Spec, "layouts of a built-in worker are linked from the checkout around the working directory, and there is none of " + results.Module}
@@ -152,7 +152,7 @@ func (r *Resolver) Build(ctx context.Context, a Arm, seeds []int64) (Arm, error)
 	a.Build = &b
 	l, err := list(ctx, b.Workers[0].Path)
 	if err != nil && ctx.Err() == nil {
-		return a, &SpecError{a.Spec, fmt.Sprintf("its program does not say what its worker has, want one of wire version %d: %v", protocol.WireVersion, err)}
+		return a, &SpecError{a.Spec, fmt.Sprintf("its program does not say what its worker has, want one of wire version %d: %v", r.Listing.WireVersion, err)}
 	}
 	if err != nil {
 		return a, err
@@ -160,11 +160,12 @@ func (r *Resolver) Build(ctx context.Context, a Arm, seeds []int64) (Arm, error)
 	return a.using(r.Self, 0), r.suits(a, l)
 }
 
-// suits wants a worker that this program's controller can run as the arm says.
+// suits wants a worker that the resolver's program, whose controller runs it, can
+// run as the arm says.
 func (r *Resolver) suits(a Arm, l protocol.Listing) error {
 	switch {
-	case l.WireVersion != protocol.WireVersion:
-		return &SpecError{a.Spec, fmt.Sprintf("its worker speaks wire version %d, want %d: build this program from a revision that speaks the same", l.WireVersion, protocol.WireVersion)}
+	case l.WireVersion != r.Listing.WireVersion:
+		return &SpecError{a.Spec, fmt.Sprintf("its worker speaks wire version %d, want %d: build this program from a revision that speaks the same", l.WireVersion, r.Listing.WireVersion)}
 	case !slices.Contains(r.strategiesOf(l), a.Strategy):
 		return &SpecError{a.Spec, fmt.Sprintf("its worker has no strategy %q, want one of %s", a.Strategy, strings.Join(r.strategiesOf(l), ", "))}
 	}
@@ -184,7 +185,10 @@ func (a Arm) Checkout() (revision, modified string) {
 }
 
 func (a Arm) using(self string, worker int) Arm {
-	a.Command = []string{self, ControllerCommand, "--strategy", a.Strategy, "--worker", a.Build.Workers[worker].Path}
+	a.Command = []string{self, ControllerCommand, "--strategy", a.Strategy}
+	if path := a.Build.Workers[worker].Path; path != self { // else it is the default
+		a.Command = append(a.Command, "--worker", path)
+	}
 	return a
 }
 
