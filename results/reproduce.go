@@ -148,7 +148,7 @@ func claim(decision string, margin float64) (low, high float64, claims bool) {
 	case verdict.Regressed:
 		return 0, math.Inf(1), true
 	case verdict.Equivalent:
-		return 100 * (1/(1+margin/100) - 1), margin, true
+		return -100 * margin / (100 + margin), margin, true
 	case verdict.NotInferior:
 		return math.Inf(-1), margin, true
 	}
@@ -181,6 +181,9 @@ func reproduces(old, new *Folder) error {
 	}
 	if old.Plan.Seed == new.Plan.Seed {
 		found = append(found, fmt.Sprintf("seed is %d in both, want fresh coins", old.Plan.Seed))
+	}
+	if old.RawSHA256 == new.RawSHA256 {
+		found = append(found, RawFile+" is the same in both, want trials of their own")
 	}
 	if len(found) == 0 {
 		return nil

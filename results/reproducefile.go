@@ -41,7 +41,7 @@ func (f *Folder) hashes() (RunHashes, error) {
 
 // WriteReproduces compares the runs and writes the outcome into the new one's folder.
 func WriteReproduces(old, new *Folder, rebuilt []string) (r Reproduces, err error) {
-	r = Reproduces{Schema: Schema, MarginPct: cmp.Or(old.Plan.MarginPct, new.Plan.MarginPct, DefaultMarginPct), Rebuilt: rebuilt}
+	r = Reproduces{Schema: Schema, MarginPct: cmp.Or(new.Plan.MarginPct, DefaultMarginPct), Rebuilt: rebuilt}
 	for i, line := range r.Rebuilt {
 		r.Rebuilt[i] = Portable(line)
 	}
@@ -109,6 +109,9 @@ func (v *verifier) reproduced() (r Reproduces, err error) {
 	}
 	if hashes != r.New {
 		return r, fmt.Errorf("new is %+v, want %+v, the run beside it", r.New, hashes)
+	}
+	if r.MarginPct != new.Plan.MarginPct {
+		return r, unwanted("margin_pct", r.MarginPct, "%v as in %s", new.Plan.MarginPct, PlanFile)
 	}
 	if v.opt.Original != "" {
 		return r, r.againstOriginal(v.opt.Original, new)
