@@ -15,7 +15,7 @@ import (
 func resolver() *Resolver {
 	return &Resolver{Self: "/bin/self", Repo: ".", Listing: protocol.Listing{
 		WireVersion: protocol.WireVersion,
-		Strategies: []protocol.Strategy{{Name: "per-row"}, {Name: "splice"}}, ZMQ: []string{"zmtp", "other"},
+		Strategies:  []protocol.Strategy{{Name: "per-row"}, {Name: "splice"}}, ZMQ: []string{"zmtp", "other"},
 	}}
 }
 

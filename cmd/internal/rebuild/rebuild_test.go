@@ -41,7 +41,7 @@ func repository(t *testing.T) string {
 // not compared.
 func TestExecutables(t *testing.T) {
 	repo := repository(t)
-	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	ownCache(t)
 	cache, err := tree.Cache()
 	if err != nil {
 		t.Fatal(err)
@@ -91,6 +91,18 @@ func TestExecutables(t *testing.T) {
 	}
 }
 
+// ownCache keeps trees out of the user's cache. The go command's own stays where it
+// is: it would be below, and empty.
+func ownCache(t *testing.T) {
+	t.Helper()
+	out, err := exec.Command("go", "env", "GOCACHE").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("GOCACHE", strings.TrimSpace(string(out)))
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+}
+
 func goVersion(t *testing.T) string {
 	t.Helper()
 	out, err := exec.Command("go", "env", "GOVERSION").Output()
@@ -110,6 +122,7 @@ func folder(spec string, about results.Arm, e results.Environment) *results.Fold
 // What the record lacks is named before anything is built.
 func TestRecordLacks(t *testing.T) {
 	repo := repository(t)
+	ownCache(t)
 	const gone = "0123456789012345678901234567890123456789"
 	for _, c := range []struct {
 		name  string
@@ -131,7 +144,6 @@ func TestRecordLacks(t *testing.T) {
 		{"no SGLang", "git:main", results.Arm{Runtime: "sglang 0.5", Modified: "true"}, results.Environment{}, "", "the record names no revision"},
 		{"other files", "git:main", results.Arm{Revision: "main", Sources: []results.Source{{Path: "go.mod", SHA256: gone}}}, results.Environment{}, "", "does not have the files that the run had: "},
 	} {
-		t.Setenv("XDG_CACHE_HOME", t.TempDir())
 		r := Rebuilder{Run: folder(c.spec, c.about, c.env), Repo: repo, Specs: map[string]string{}}
 		if c.given != "" {
 			r.Specs[results.Reference] = c.given
@@ -142,4 +154,3 @@ func TestRecordLacks(t *testing.T) {
 		}
 	}
 }
-
