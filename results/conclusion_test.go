@@ -260,7 +260,7 @@ func TestBenchHasEveryRound(t *testing.T) {
 	}
 }
 
-// What the schemas of result and report both define is the same.
+// What the schemas of result and others both define is the same.
 func TestReportSchemaSharesDefinitions(t *testing.T) {
 	defs := func(file string) map[string]any {
 		var s struct {
@@ -271,16 +271,19 @@ func TestReportSchemaSharesDefinitions(t *testing.T) {
 		}
 		return s.Defs
 	}
-	result, shared := defs("result.schema.json"), 0
-	for name, def := range defs("report.schema.json") {
-		if want, ok := result[name]; ok {
-			shared++
-			if !reflect.DeepEqual(def, want) {
-				t.Errorf("report.schema.json defines %s otherwise than result.schema.json; copy it from there", name)
+	result := defs("result.schema.json")
+	for file, least := range map[string]int{"report.schema.json": 8, "merged.schema.json": 4, "reproduces.schema.json": 1} {
+		shared := 0
+		for name, def := range defs(file) {
+			if want, ok := result[name]; ok {
+				shared++
+				if !reflect.DeepEqual(def, want) {
+					t.Errorf("%s defines %s otherwise than result.schema.json; copy it from there", file, name)
+				}
 			}
 		}
-	}
-	if shared < 8 {
-		t.Errorf("%d definitions are shared, want row, analysis, failure and what they need", shared)
+		if shared < least {
+			t.Errorf("%s shares %d definitions, want %d", file, shared, least)
+		}
 	}
 }

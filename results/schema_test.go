@@ -43,6 +43,10 @@ var schemaFiles = map[string]reflect.Type{
 	"trial.schema.json":  reflect.TypeFor[Trial](),
 	"result.schema.json": reflect.TypeFor[Result](),
 	"report.schema.json": reflect.TypeFor[report](),
+
+	"campaign.schema.json":   reflect.TypeFor[Campaign](),
+	"merged.schema.json":     reflect.TypeFor[Merged](),
+	"reproduces.schema.json": reflect.TypeFor[Reproduces](),
 }
 
 // Every key of the records stands in the schema, and every key of the schema in
@@ -137,6 +141,8 @@ func TestSchemaHasSameLists(t *testing.T) {
 		{"report.schema.json", []string{"properties", "transport"}, transports},
 		{"report.schema.json", []string{"properties", "status"}, []string{StatusVerified, StatusIncomplete, StatusInvalid}},
 		{"report.schema.json", []string{"$defs", "decision"}, Decisions},
+		{"merged.schema.json", []string{"$defs", "decision"}, Decisions},
+		{"reproduces.schema.json", []string{"$defs", "cell", "properties", "outcome"}, []string{Reproduced, NotReproduced, TooImprecise}},
 		{"result.schema.json", []string{"$defs", "row", "properties", "metric"}, Metrics},
 		{"result.schema.json", []string{"$defs", "decision"}, Decisions},
 		{"result.schema.json", []string{"$defs", "verdict", "properties", "status"}, []string{StatusVerified, StatusIncomplete, StatusInvalid}},
