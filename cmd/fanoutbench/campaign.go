@@ -70,6 +70,9 @@ func (f *runFlags) take(c *cobra.Command) error {
 		if k.shards < 1 || k.shards > results.MaxShards {
 			return usagef("shards is %d, want 1 to %d", k.shards, results.MaxShards)
 		}
+		if c.Flags().Changed("budget") {
+			return usagef("--budget beside --shards, want --rounds: the time that one host has says nothing of the others")
+		}
 		if f.output == "" {
 			return usagef("no --output, want the campaign's file to make")
 		}

@@ -91,9 +91,11 @@ func (r *reproduction) run(ctx context.Context, stdout, stderr io.Writer, dir st
 			}
 		}
 	}
-	runErr := r.measure(ctx, stdout, stderr, all, p, source)
-	if runErr != nil {
-		return runErr
+	if p.Control != nil {
+		all[results.Control] = all[results.Reference]
+	}
+	if err := r.measure(ctx, stdout, stderr, all, p, source); err != nil {
+		return err
 	}
 	return r.compare(stdout, how)
 }
