@@ -264,3 +264,22 @@ func FuzzMerged(f *testing.F) {
 		}
 	})
 }
+
+// Each way in which two runs can be one is found by itself.
+func TestOnce(t *testing.T) {
+	run := func(name string, shard *int, plan, raw string, seed uint64) member {
+		return member{name: name, folder: &Folder{Plan: Plan{Shard: shard, Seed: seed}, PlanSHA256: plan, RawSHA256: raw}}
+	}
+	one := run("one", ref(0), "p", "r", 1)
+	for want, other := range map[string]member{
+		"are both shard 0":     run("two", ref(0), "q", "s", 2),
+		"the same plan.json":   run("two", ref(1), "p", "s", 2),
+		"the same raw.jsonl":   run("two", ref(1), "q", "r", 2),
+		"the same seed 1, and": run("two", nil, "q", "s", 1),
+	} {
+		wantError(t, once([]member{one, other}), "one and two", want)
+	}
+	if err := once([]member{one, run("two", ref(1), "q", "s", 2)}); err != nil {
+		t.Error(err)
+	}
+}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"text/tabwriter"
 )
 
 // WriteMergedText prints what merged runs say.
@@ -24,43 +23,49 @@ func WriteMergedText(w io.Writer, m *Merged) error {
 		fmt.Fprintf(&b, "warning    %s\n", warning)
 	}
 	b.WriteString("\nslow-down in per cent; bounds one-sided, for all primary cells at once\n")
-	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	evidence := "p"
-	if m.Kind == KindAnytime {
-		evidence = "e-value"
-	}
-	fmt.Fprintf(t, "primary cell\tdecision\tslow-down\tlower\tupper\t%s\thosts' range\thosts' p\n", evidence)
-	for i, c := range m.Primary {
-		value := c.P
-		if m.Kind == KindAnytime {
-			value = c.EValue
-		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", c.member(), c.Decision, shown(c.SlowdownPct), shown(c.LowerPct), shown(c.UpperPct), shown(value),
-			shown(m.Hosts[i].RangePct), shown(m.Hosts[i].P))
-	}
-	m.byRun(t)
-	if err := t.Flush(); err != nil {
-		return err
-	}
+	writeTable(&b, m.cells(), []int{0, 1})
+	b.WriteByte('\n')
+	writeTable(&b, m.byRun(), []int{0, 1, 3})
 	b.WriteString("\nhosts' p: by the ranks of the rounds, dealt out anew; it describes and decides nothing\n")
 	_, err := w.Write(b.Bytes())
 	return err
 }
 
-// byRun is a table of its own: what each run says of each primary cell.
-func (m *Merged) byRun(t io.Writer) {
-	fmt.Fprint(t, "\nrun\tdecision\trounds\tmachine")
-	for _, c := range m.Primary {
-		fmt.Fprintf(t, "\t%s", c.member())
+// cells is the table of the primary cells, over all runs.
+func (m *Merged) cells() [][]string {
+	evidence := "p"
+	if m.Kind == KindAnytime {
+		evidence = "e-value"
 	}
-	fmt.Fprintln(t)
-	for i, r := range m.Runs {
-		fmt.Fprintf(t, "%s\t%s\t%d\t%s, %d CPUs", r.Name, r.Decision, r.Rounds, r.CPU, r.CPUs)
-		for _, h := range m.Hosts {
-			fmt.Fprintf(t, "\t%s", shown(h.SlowdownPct[i]))
+	table := [][]string{{"primary cell", "decision", "slow-down", "lower", "upper", evidence, "hosts' range", "hosts' p"}}
+	for i, c := range m.Primary {
+		value := c.P
+		if m.Kind == KindAnytime {
+			value = c.EValue
 		}
-		fmt.Fprintln(t)
+		table = append(table, []string{
+			c.member().String(), c.Decision, shown(c.SlowdownPct), shown(c.LowerPct), shown(c.UpperPct), shown(value),
+			shown(m.Hosts[i].RangePct), shown(m.Hosts[i].P),
+		})
 	}
+	return table
+}
+
+// byRun is the table of what each run says of each primary cell.
+func (m *Merged) byRun() [][]string {
+	head := []string{"run", "decision", "rounds", "machine"}
+	for _, c := range m.Primary {
+		head = append(head, c.member().String())
+	}
+	table := [][]string{head}
+	for i, r := range m.Runs {
+		line := []string{r.Name, r.Decision, fmt.Sprint(r.Rounds), fmt.Sprintf("%s, %d CPUs", r.CPU, r.CPUs)}
+		for _, h := range m.Hosts {
+			line = append(line, shown(h.SlowdownPct[i]))
+		}
+		table = append(table, line)
+	}
+	return table
 }
 
 func (m *Merged) test() string {

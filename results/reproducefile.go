@@ -1,13 +1,12 @@
 package results
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
-	"strings"
-	"text/tabwriter"
 )
 
 // ReproducesFile is the file of a run that reproduces another.
@@ -166,7 +165,7 @@ func (r Reproduces) againstItself(new *Folder) error {
 
 // WriteReproducesText prints what came of a reproduction.
 func WriteReproducesText(w io.Writer, r Reproduces) error {
-	var b strings.Builder
+	var b bytes.Buffer
 	for _, line := range r.Rebuilt {
 		fmt.Fprintf(&b, "rebuilt    %s\n", line)
 	}
@@ -175,8 +174,7 @@ func WriteReproducesText(w io.Writer, r Reproduces) error {
 		count[c.Outcome]++
 	}
 	fmt.Fprintf(&b, "outcome    of %d primary cells %d reproduced, %d not reproduced, %d too imprecise\n\n", len(r.Cells), count[Reproduced], count[NotReproduced], count[TooImprecise])
-	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(t, "primary cell\toutcome\told %%\tnew %%\tnew bounds %%\tsize\treason\n")
+	table := [][]string{{"primary cell", "outcome", "old", "new", "new bounds", "size", "reason"}}
 	for _, c := range r.Cells {
 		size := "-"
 		if c.Holds != nil && *c.Holds {
@@ -185,12 +183,13 @@ func WriteReproducesText(w io.Writer, r Reproduces) error {
 			size = "the bounds do not hold the old"
 		}
 		cell := Primary{c.Count, c.Metadata, c.Metric, c.Role}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s to %s\t%s\t%s\n", cell, c.Outcome, shown(c.Old.SlowdownPct), shown(c.New.SlowdownPct), shown(c.New.LowerPct), shown(c.New.UpperPct), size, c.Reason)
+		table = append(table, []string{
+			cell.String(), c.Outcome, shown(c.Old.SlowdownPct), shown(c.New.SlowdownPct),
+			shown(c.New.LowerPct) + " to " + shown(c.New.UpperPct), size, c.Reason,
+		})
 	}
-	if err := t.Flush(); err != nil {
-		return err
-	}
+	writeTable(&b, table, []int{0, 1, 5, 6})
 	b.WriteString("\nslow-down of the candidate in per cent, below zero is faster; bounds one-sided, for all primary cells at once\n")
-	_, err := io.WriteString(w, b.String())
+	_, err := w.Write(b.Bytes())
 	return err
 }
