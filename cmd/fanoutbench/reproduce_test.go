@@ -22,7 +22,7 @@ func (h *history) again(t *testing.T, p *program, code int, args ...string) *pro
 func TestReproduceBuiltin(t *testing.T) {
 	t.Parallel()
 	h := newHistory(t)
-	p := h.compare(t, "--reference", "builtin:per-row", "--candidate", "git:topic", "--rounds", "6")
+	p := h.compare(t, "--reference", "builtin:per-row", "--candidate", "git:topic", "--layouts", "1", "--process", "round", "--rounds", "6")
 	p.run(exitOK)
 	r := h.again(t, p, exitOK)
 	old, f := p.folder(), r.folder()
@@ -35,7 +35,7 @@ func TestReproduceBuiltin(t *testing.T) {
 			t.Errorf("%s: %+v\nwant %+v", name, b, a)
 		}
 	}
-	r.has("stdout", r.stdout.String(), "reproduces the run in", "program of commit "+h.topic+" with a patch of", "under the controller of that run's program", "of 3 primary cells")
+	r.has("stdout", r.stdout.String(), "reproduces the run in", "program of commit "+h.topic+" with a patch of", "all 1 layouts are the same", "under the controller of that run's program", "of 3 primary cells")
 	v := newProgram(t, nil, "verify", r.output, "--original", p.output)
 	v.run(exitOK)
 	v.has("stdout", v.stdout.String(), "ok    reproduces.json")
