@@ -99,7 +99,7 @@ func (c *Calibration) normal() {
 // Spread is that of a metric of a cell, for whoever plans rounds.
 func (c *Calibration) Spread(p Primary) (pct float64, ok bool) {
 	for _, cell := range c.Cells {
-		if cell.Count == p.Count && cell.Metadata == p.Metadata && cell.Metric == p.Metric && cell.SpreadPct != nil {
+		if cell.Count == p.Count && cell.Metadata == p.Metadata && cell.Metric == p.Metric && cell.SpreadPct != nil && *cell.SpreadPct > 0 {
 			return *cell.SpreadPct, true
 		}
 	}

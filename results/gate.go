@@ -89,7 +89,7 @@ func (f *Folder) whole() error {
 	if status := f.Result.Verdict.Status; status != StatusVerified {
 		return fmt.Errorf("results: the run in %s is %s, want %s: %s", f.Dir, status, StatusVerified, f.Result.Verdict.Failure.text())
 	}
-	if err := f.holds(); err != nil {
+	if err := f.CheckFigures(); err != nil {
 		return fmt.Errorf("results: the run in %s: %w", f.Dir, err)
 	}
 	return nil
@@ -118,13 +118,13 @@ func (g *GatedTimes) judge(f *Folder, family verdict.Family) error {
 		})
 	}
 	switch {
-	case j.Decision == verdict.Insufficient:
-		g.Reason = "insufficient: " + j.Reason + g.needs(f.Plan)
 	case f.Result.Verdict.Decision == DecisionIdentical && g.Outcome != Pass:
 		g.Reason = fmt.Sprintf("both arms executed the same files with the same options and dependencies: nothing can have become slower; by its trials alone it would be %s", g.Outcome)
 		g.Outcome = Pass
 	case f.Result.Verdict.Decision == DecisionIdentical:
 		g.note("both arms executed the same files with the same options and dependencies")
+	case j.Decision == verdict.Insufficient:
+		g.Reason = "insufficient: " + j.Reason + g.needs(f.Plan)
 	}
 	return nil
 }
@@ -146,10 +146,10 @@ func (g *GatedTimes) doubts(f *Folder, opt GateOptions) {
 		if a.OwnClock {
 			g.warn("OWN CLOCK: the %s (%s) was timed by itself, not by this program", name, a.Spec)
 		}
-		if why := a.descriptive(); why != "" {
-			g.warn("DESCRIPTIVE: the figures of the %s (%s) decide nothing: %s", name, a.Spec, why)
-			g.unclear("the figures of the " + name + " are descriptive: " + why)
-		}
+	}
+	if why := f.Result.descriptive(); why != "" {
+		g.warn("DESCRIPTIVE: %s", why)
+		g.unclear(why)
 	}
 	g.calibrated(f, opt)
 }
@@ -161,9 +161,6 @@ func (g *GatedTimes) unclear(why string) {
 	}
 	g.Outcome, g.Reason = Unclear, why
 }
-
-// descriptive is why the figures of an arm decide nothing, if so.
-func (a Arm) descriptive() string { return "" }
 
 // Outcomes of a gate.
 const (

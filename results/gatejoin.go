@@ -23,7 +23,7 @@ func joined(f *Folder, earlier []*Folder) (verdict.Family, error) {
 	for i, e := range earlier {
 		reason := f.differs(e)
 		for _, other := range all[i+1:] {
-			if e.RawSHA256 == other.RawSHA256 || e.Plan.Seed == other.Plan.Seed {
+			if reason == "" && (e.RawSHA256 == other.RawSHA256 || e.Plan.Seed == other.Plan.Seed) {
 				reason = fmt.Sprintf("its coins are those of %s (seed %d): it is the same run, or not independent of it", other.Dir, e.Plan.Seed)
 			}
 		}
@@ -71,12 +71,12 @@ func (f *Folder) differs(e *Folder) string {
 	if f.Plan.Kind != KindAnytime {
 		return "the number of rounds of this plan was fixed beforehand: going on after a look at it is no test any more (measure with --plan anytime)"
 	}
-	if err := sameFields(e.Plan.withoutCoins(), f.Plan.withoutCoins()); err != nil {
-		return "its plan is another: " + err.Error()
+	if d := differing(e.Plan.withoutCoins(), f.Plan.withoutCoins()); d != "" {
+		return "its plan is another: " + d
 	}
 	for _, name := range f.Plan.Arms() {
-		if err := sameFields(e.Result.Arms[name].executed(), f.Result.Arms[name].executed()); err != nil {
-			return "its " + name + " is another: " + err.Error()
+		if d := differing(e.Result.Arms[name].executed(), f.Result.Arms[name].executed()); d != "" {
+			return "its " + name + " is another: " + d
 		}
 	}
 	return ""

@@ -3,7 +3,6 @@ package results
 import (
 	"bytes"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -116,11 +115,11 @@ func (g GateReport) Markdown(command []string) []byte {
 	}
 	if t := g.Times; t != nil {
 		fmt.Fprintf(&b, "- margin %g %%, %d rounds of a %s plan\n\n", t.MarginPct, t.Rounds, t.Kind)
-		markdownTable(&b, t.table(), []int{0, 1, 3, 4})
+		markdownTable(&b, allEscaped(t.table()), []int{0, 1, 3, 4})
 	}
 	if c := g.Counters; c != nil {
 		b.WriteString("\nCounters, means a batch:\n\n")
-		markdownTable(&b, c.table(), []int{0, 1, 5})
+		markdownTable(&b, allEscaped(c.table()), []int{0, 1, 5})
 	}
 	b.WriteByte('\n')
 	for _, w := range g.Warnings() {
@@ -149,20 +148,14 @@ func revisionText(a Arm) string {
 	return " at " + a.Revision
 }
 
-func markdownTable(b *bytes.Buffer, table [][]string, left []int) {
-	for i, line := range table {
-		for _, value := range line {
-			b.WriteString("| " + escaped(value) + " ")
+// allEscaped is a table whose cells are no markup.
+func allEscaped(table [][]string) [][]string {
+	for _, line := range table {
+		for i := range line {
+			line[i] = escaped(line[i])
 		}
-		b.WriteString("|\n")
-		if i > 0 {
-			continue
-		}
-		for c := range line {
-			b.WriteString(map[bool]string{true: "| :-- ", false: "| --: "}[slices.Contains(left, c)])
-		}
-		b.WriteString("|\n")
 	}
+	return table
 }
 
 // shellLine is a command as a shell takes it.

@@ -179,7 +179,7 @@ func (f *calibrateFlags) measure(ctx context.Context, stderr io.Writer, what com
 	if what.delayUS > 0 {
 		options[protocol.OptionDelay] = strconv.Itoa(what.delayUS)
 	}
-	p := results.Plan{Rounds: what.rounds, Repetitions: f.repetitions, Counts: f.counts, Metadata: []string{results.MetadataRich}}
+	p := results.Plan{Rounds: what.rounds, Repetitions: f.repetitions, Counts: f.counts, Metadata: []string{results.MetadataRich}, Process: results.ProcessRound}
 	// The narrowest margin: a delay within a wider one would be called equal.
 	p.MarginPct, p.Primary = results.MinMargin, results.DefaultPrimary(p.Counts, p.Metadata)
 	p.Reference.Layouts, p.Candidate.Layouts = what.layouts, what.layouts
@@ -213,7 +213,7 @@ func pairedRun(ctx context.Context, stderr io.Writer, p results.Plan, specs map[
 	p.Candidate.Spec, p.Candidate.Options = arms[results.Candidate].Spec, arms[results.Candidate].Asked()
 	p.ToolVersion, p.Transport, p.Seed = toolVersion(), protocol.TransportMsgpack, randomSeed()
 	p.Stream, p.HTTPWorkers, p.Consumer = results.StreamSeed, 4, protocol.ConsumerDecode
-	p.Pace, p.Process, p.TimeoutMS, p.StartTimeoutMS = protocol.PaceArrived, results.ProcessRound, 30_000, 10_000
+	p.Pace, p.TimeoutMS, p.StartTimeoutMS = protocol.PaceArrived, 30_000, 10_000
 	p, source, err := settled(p, nil)
 	if err != nil {
 		return nil, usageError{err}

@@ -36,6 +36,7 @@ type gateFlags struct {
 	counters, calibration  string
 	countersOnly           bool
 	earlier                []string
+	allowances             []results.Allowance // that counters stands for
 	command                []string
 }
 
@@ -87,10 +88,12 @@ func (f *gateFlags) gate(stdout io.Writer, dir string) error {
 		attempts(&times, os.Getenv("GITHUB_RUN_ATTEMPT"), len(opt.Earlier))
 		report.Times = &times
 	}
-	if f.counters != "" || f.countersOnly {
-		if report.Counters, err = f.gateCounters(run); err != nil {
+	if len(f.allowances) > 0 {
+		counters, err := results.GateCounters(run, f.allowances)
+		if err != nil {
 			return ofGate(err)
 		}
+		report.Counters = &counters
 	}
 	return f.tell(stdout, report)
 }
@@ -104,6 +107,14 @@ func (f *gateFlags) options() (opt results.GateOptions, err error) {
 	}
 	if f.countersOnly && (f.margin != "" || len(f.earlier) > 0 || f.calibration != "") {
 		return opt, usagef("--counters-only leaves times out, so --margin, --earlier and --calibration mean nothing")
+	}
+	if f.countersOnly && f.counters == "" {
+		f.counters = "default"
+	}
+	if f.counters != "" {
+		if f.allowances, err = results.ParseAllowances(f.counters); err != nil {
+			return opt, usageError{err}
+		}
 	}
 	for _, dir := range f.earlier {
 		run, err := results.Read(dir)
@@ -128,18 +139,6 @@ func (f *gateFlags) calibrated(opt *results.GateOptions, run *results.Folder) er
 		return usageError{not}
 	}
 	return nil
-}
-
-func (f *gateFlags) gateCounters(run *results.Folder) (*results.GatedCounters, error) {
-	if f.counters == "" {
-		f.counters = "default"
-	}
-	allowances, err := results.ParseAllowances(f.counters)
-	if err != nil {
-		return nil, usageError{err}
-	}
-	counters, err := results.GateCounters(run, allowances)
-	return &counters, err
 }
 
 // ofGate makes mistakes of the command line what they are.
