@@ -25,7 +25,7 @@ func sameFields(got, want SummaryRow) error {
 func differing[T any](there, here T) string {
 	a, b := reflect.ValueOf(there), reflect.ValueOf(here)
 	for i := range a.NumField() {
-		x, y := written(a.Field(i)), written(b.Field(i))
+		x, y := fieldText(a.Field(i)), fieldText(b.Field(i))
 		if x != y {
 			name, _, _ := strings.Cut(a.Type().Field(i).Tag.Get("json"), ",")
 			return fmt.Sprintf("%s is %s there, %s here", name, shortened(x), shortened(y))
@@ -34,8 +34,8 @@ func differing[T any](there, here T) string {
 	return ""
 }
 
-// written is a value of a record that was read from JSON, as it is written there.
-func written(v reflect.Value) string {
+// fieldText is a value of a record that was read from JSON, as it is written there.
+func fieldText(v reflect.Value) string {
 	b, err := json.Marshal(v.Interface())
 	if err != nil {
 		panic(fmt.Sprintf("results: a value that was read is not written: %v", err))
