@@ -51,6 +51,7 @@ func Calibrate(inputs []CalibrationInput, made, expires time.Time) (*Calibration
 		})
 	}
 	same := inputs[0].Folder
+	c.Repetitions = same.Plan.Repetitions
 	c.ToolVersion, c.Host = same.Result.ToolVersion, Host(same.Result.Environment)
 	c.Fingerprint = Fingerprint(c.Host)
 	var err error

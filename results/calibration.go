@@ -30,6 +30,7 @@ type Calibration struct {
 	Reason      string            `json:"reason"` // one sentence
 
 	Runs         []CalibrationRun  `json:"runs"`
+	Repetitions  int               `json:"repetitions"`   // trials of an arm in a cell and round
 	RoundSeconds float64           `json:"round_seconds"` // of the run A/A on one executable
 	LookRounds   int               `json:"look_rounds"`   // rounds of a look
 	Looks        int               `json:"looks"`         // disjoint stretches of A/A rounds, each tested as a run of its own
@@ -143,6 +144,8 @@ func (c *Calibration) check() error {
 		return unwanted("false_alarms", c.FalseAlarms, "0 to the looks, %d", c.Looks)
 	case !finite(c.RoundSeconds) || c.RoundSeconds <= 0:
 		return unwanted("round_seconds", c.RoundSeconds, "a finite number above 0")
+	case c.Repetitions < 1 || c.Repetitions > MaxRepetitions:
+		return unwanted("repetitions", c.Repetitions, "1 to %d", MaxRepetitions)
 	case c.Reason == "" || len(c.Runs) == 0 || len(c.Cells) == 0:
 		return fmt.Errorf("reason, runs or cells are empty, want all of them")
 	}

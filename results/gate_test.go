@@ -185,16 +185,3 @@ func TestGateRefuses(t *testing.T) {
 	_, err = GateCounters(f, nil)
 	wantError(t, err, f.Dir, "incomplete")
 }
-
-func TestParseMargin(t *testing.T) {
-	for s, want := range map[string]float64{"5": 5, "5%": 5, "0.5%": 0.5, "100": 100, "0.1": 0.1} {
-		if got, err := ParseMargin(s); err != nil || got != want {
-			t.Errorf("%q: %v, %v; want %v", s, got, err, want)
-		}
-	}
-	for _, s := range []string{"", "%", "0", "-1", "1000%", "NaN", "inf", "5 %", "5%%", "five", "0.05"} {
-		if got, err := ParseMargin(s); err == nil {
-			t.Errorf("%q is taken as %v, want it refused", s, got)
-		}
-	}
-}

@@ -3,18 +3,8 @@ package results
 import (
 	"bytes"
 	"fmt"
-	"strconv"
 	"strings"
 )
-
-// ParseMargin reads a margin in per cent: 5, 5% or 0.5%.
-func ParseMargin(s string) (pct float64, err error) {
-	pct, err = strconv.ParseFloat(strings.TrimSuffix(s, "%"), 64)
-	if err != nil || !(pct >= MinMargin && pct <= MaxMargin) {
-		return 0, fmt.Errorf("margin %q, want a slow-down of %v to %v per cent, such as 5%%", shortened(s), MinMargin, MaxMargin)
-	}
-	return pct, nil
-}
 
 // GateReport is all that a gate says of a run; what was not asked is nil.
 type GateReport struct {

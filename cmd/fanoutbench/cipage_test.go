@@ -5,6 +5,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -89,22 +90,23 @@ func smaller(script string) string {
 }
 
 // Both jobs run on a repository with a base and a change that changes nothing of
-// what is measured.
+// what is measured, one after the other on one machine.
 func TestWorkflowRuns(t *testing.T) {
 	t.Parallel()
 	var w workflow
 	yamlOf(t, 0, &w)
 	h := newHistory(t)
-	for name, job := range w.Jobs {
-		temp, err := os.MkdirTemp("", "fbc")
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { os.RemoveAll(temp) })
-		checkout, summary := filepath.Join(temp, "checkout"), filepath.Join(temp, "summary.md")
-		if out, err := exec.Command("git", "clone", "-q", "--branch", "topic", h.repo, checkout).CombinedOutput(); err != nil {
-			t.Fatalf("%v: %s", err, out)
-		}
+	temp, err := os.MkdirTemp("", "fbc")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(temp) })
+	checkout := filepath.Join(temp, "checkout")
+	if out, err := exec.Command("git", "clone", "-q", "--branch", "topic", h.repo, checkout).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	for _, name := range []string{"counters", "times"} {
+		job, summary := w.Jobs[name], filepath.Join(temp, name+".md")
 		env := append(h.environment(), "RUNNER_TEMP="+temp, "GITHUB_ACTIONS=true", "GITHUB_RUN_ATTEMPT=1", "GITHUB_STEP_SUMMARY="+summary, "BASE="+h.main)
 		if len(job.Env) != 1 || job.Env["BASE"] != "${{ github.event.pull_request.base.sha }}" {
 			t.Errorf("%s has environment %v, want BASE alone", name, job.Env)
@@ -150,17 +152,20 @@ func TestGitLabPage(t *testing.T) {
 			t.Errorf("%s is %+v", name, job)
 		}
 	}
-	h := newHistory(t)
-	temp, err := os.MkdirTemp("", "fbc")
-	if err != nil {
-		t.Fatal(err)
+	// The lines are those of GitHub's job, which runs above.
+	var w workflow
+	yamlOf(t, 0, &w)
+	var lines []string
+	for _, s := range w.Jobs["counters"].Steps {
+		lines = append(lines, strings.Split(strings.TrimSpace(s.Run), "\n")...)
 	}
-	t.Cleanup(func() { os.RemoveAll(temp) })
-	checkout := filepath.Join(temp, "checkout")
-	if out, err := exec.Command("git", "clone", "-q", "--branch", "topic", h.repo, checkout).CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
+	there := strings.NewReplacer(`-o "$RUNNER_TEMP/fanoutbench"`, `-o "$PWD/fanoutbench"`, `"$RUNNER_TEMP/fanoutbench"`, "./fanoutbench",
+		`"$RUNNER_TEMP/run"`, "run", `"$RUNNER_TEMP/base"`, "base", "$BASE", "$CI_MERGE_REQUEST_DIFF_BASE_SHA")
+	for _, line := range jobs["fanout-counters"].Script {
+		if !slices.ContainsFunc(lines, func(l string) bool { return there.Replace(l) == line }) {
+			t.Errorf("no step of the job counters has the line %s", line)
+		}
 	}
-	play(t, "gate", checkout, append(h.environment(), "CI_MERGE_REQUEST_DIFF_BASE_SHA="+h.main), smaller(strings.Join(jobs["fanout-counters"].Script, "\n")))
 }
 
 // environment is this one's with the history's, and no CI's.

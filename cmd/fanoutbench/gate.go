@@ -101,7 +101,7 @@ func (f *gateFlags) gate(stdout io.Writer, dir string) error {
 // options reads what the flags name.
 func (f *gateFlags) options() (opt results.GateOptions, err error) {
 	if f.margin != "" {
-		if opt.MarginPct, err = results.ParseMargin(f.margin); err != nil {
+		if opt.MarginPct, err = parseMargin(f.margin); err != nil {
 			return opt, usageError{err}
 		}
 	}
