@@ -156,7 +156,7 @@ func TestCalibrationIsKept(t *testing.T) {
 	}
 	not := func(want string, parts ...string) {
 		t.Helper()
-		_, err := LoadCalibration(c.Host)
+		_, err := LoadCalibration(c.Host, time.Now())
 		var refused *CalibrationError
 		if !errors.As(err, &refused) || refused.Why != want {
 			t.Errorf("%v, want that it is %s", err, want)
@@ -171,7 +171,7 @@ func TestCalibrationIsKept(t *testing.T) {
 	if err := c.Save(path); err != nil {
 		t.Fatal(err)
 	}
-	got, err := LoadCalibration(c.Host)
+	got, err := LoadCalibration(c.Host, time.Now())
 	if err != nil || !reflect.DeepEqual(got, c) {
 		t.Errorf("read %+v, %v; want what was saved", got, err)
 	}

@@ -44,17 +44,17 @@ func CalibrationPath(fingerprint string) (string, error) {
 }
 
 // LoadCalibration reads the latest calibration of the host that these facts (Host)
-// are of. Unless it passed and still holds the error is a *CalibrationError.
-func LoadCalibration(host map[string]string) (*Calibration, error) {
+// are of. Unless it passed and holds at that time the error is a *CalibrationError.
+func LoadCalibration(host map[string]string, at time.Time) (*Calibration, error) {
 	path, err := CalibrationPath(Fingerprint(host))
 	if err != nil {
 		return nil, err
 	}
-	return ReadCalibrationFor(path, host, time.Now())
+	return ReadCalibrationFor(path, host, at)
 }
 
 // ReadCalibrationFor reads a calibration from a file, for a host and a time.
-func ReadCalibrationFor(path string, host map[string]string, now time.Time) (*Calibration, error) {
+func ReadCalibrationFor(path string, host map[string]string, at time.Time) (*Calibration, error) {
 	c, err := ReadCalibration(path)
 	if err != nil {
 		return nil, err
@@ -65,7 +65,7 @@ func ReadCalibrationFor(path string, host map[string]string, now time.Time) (*Ca
 	switch {
 	case c.Fingerprint != Fingerprint(host):
 		return refuse(CalibrationForeign, "%s", differentFacts(c.Host, host))
-	case !now.Before(c.ExpiresAt):
+	case !at.Before(c.ExpiresAt):
 		return refuse(CalibrationExpired, "it held until %s; fanoutbench calibrate makes a new one", c.ExpiresAt.Format(time.RFC3339))
 	case !c.Passed:
 		return refuse(CalibrationFailed, "%s", c.Reason)

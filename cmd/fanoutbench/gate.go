@@ -128,12 +128,12 @@ func (f *gateFlags) options() (opt results.GateOptions, err error) {
 
 // calibrated finds the calibration of the machine that the run was made on.
 func (f *gateFlags) calibrated(opt *results.GateOptions, run *results.Folder) error {
-	host := results.Host(run.Result.Environment)
+	host, at := results.Host(run.Result.Environment), run.Result.Environment.EndedAt
 	if f.calibration == "" {
-		opt.Calibration, opt.Uncalibrated = results.LoadCalibration(host)
+		opt.Calibration, opt.Uncalibrated = results.LoadCalibration(host, at)
 		return nil
 	}
-	opt.Calibration, opt.Uncalibrated = results.ReadCalibrationFor(f.calibration, host, run.Result.Environment.EndedAt)
+	opt.Calibration, opt.Uncalibrated = results.ReadCalibrationFor(f.calibration, host, at)
 	var not *results.CalibrationError
 	if errors.As(opt.Uncalibrated, &not) && not.Why != results.CalibrationFailed {
 		return usageError{not}

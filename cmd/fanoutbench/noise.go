@@ -16,7 +16,7 @@ import (
 // that is not used is named, and the run goes on: only the number of its rounds
 // depends on it.
 func knownNoise(stderr io.Writer, p results.Plan) plan.Noise {
-	c, err := results.LoadCalibration(results.ThisHost())
+	c, err := results.LoadCalibration(results.ThisHost(), time.Now())
 	var not *results.CalibrationError
 	switch {
 	case err == nil && p.Repetitions < c.Repetitions:
