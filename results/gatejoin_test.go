@@ -88,3 +88,36 @@ func TestGateRefusesOtherRunsAsAttempts(t *testing.T) {
 		}
 	}
 }
+
+// The controls of the attempts are joined as well: what neither shows alone they
+// show together.
+func TestGateJoinsControls(t *testing.T) {
+	run := func(seed uint64) *Folder {
+		p := withFamily()
+		p.Kind, p.Seed, p.Primary = KindAnytime, seed, p.Primary[:1]
+		return gated(t, p, func(trial *Trial) {
+			even(1.1, 0.01*float64(seed))(trial)
+			if trial.Arm == Candidate && mixed(trial.Round) || trial.Arm == Control && trial.Round != 2 {
+				times(trial.Arm, 1.3)(trial)
+			}
+			if trial.Arm == Candidate && !mixed(trial.Round) {
+				times(trial.Arm, 0.7)(trial)
+			}
+			if trial.Arm == Control && trial.Round == 2 {
+				times(trial.Arm, 0.9)(trial)
+			}
+		}, nil)
+	}
+	first, second := run(1), run(2)
+	alone, err := Gate(second, GateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(alone.Reason, "control failed") {
+		t.Fatalf("alone %s: %s; want a control that tells nothing", alone.Outcome, alone.Reason)
+	}
+	g, err := Gate(second, GateOptions{Earlier: []*Folder{first}})
+	if err != nil || g.Outcome != Unclear || !strings.Contains(g.Reason, "control failed") {
+		t.Errorf("%s: %s, %v; want that the controls failed", g.Outcome, g.Reason, err)
+	}
+}
