@@ -67,9 +67,9 @@ func (g GateReport) Text() []byte {
 }
 
 // table has a line a cell: decision, estimate, bounds, reason.
-func (t GatedTimes) table() [][]string {
+func (g GatedTimes) table() [][]string {
 	lines := [][]string{{"gate", "cell", "slower by %", "bounds %", "reason"}}
-	for _, c := range t.Cells {
+	for _, c := range g.Cells {
 		bounds := "-"
 		if c.LowerPct != nil && c.UpperPct != nil {
 			bounds = oneDecimal(c.LowerPct) + " to " + oneDecimal(c.UpperPct)
