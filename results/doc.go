@@ -103,8 +103,8 @@
 //
 // Gate asks of a verified run whose figures hold whether the candidate may be slower
 // by more than the margin (package verdict has the rule), and GateCounters whether a
-// counter rises beyond an allowance: counts have no noise, so that one trial a cell
-// is enough. Rounds of earlier attempts may stand beside those of an anytime plan
+// counter rises beyond an allowance: but for allocations counts have no noise, so
+// that one trial a cell is enough. Rounds of earlier attempts may stand beside those of an anytime plan
 // only, of the same plan but for its coins and of the same files. Identical arms
 // pass; arms whose figures are descriptive cannot.
 //

@@ -2,14 +2,15 @@ package results
 
 import (
 	"errors"
+	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
 )
 
 func TestParseAllowances(t *testing.T) {
-	got, err := ParseAllowances("opaque_decodes=0,bytes=1%,messages=2.5")
-	want := []Allowance{{"opaque_decodes", 0, 0}, {"bytes", 0, 1}, {"messages", 2.5, 0}}
+	got, err := ParseAllowances("opaque_decodes=0,bytes=1%,messages=2.5,allocations=5%+2000")
+	want := []Allowance{{"opaque_decodes", 0, 0}, {"bytes", 0, 1}, {"messages", 2.5, 0}, {"allocations", 2000, 5}}
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("%v, %v; want %v", got, err, want)
 	}
@@ -18,7 +19,7 @@ func TestParseAllowances(t *testing.T) {
 	}
 	for s, part := range map[string]string{
 		"": "COUNTER=N", "messages": "COUNTER=N", "=1": "COUNTER=N", "a=1,,b=2": "COUNTER=N", "a b=1": "COUNTER=N", "a=-1": `"-1"`, "a=NaN": `"NaN"`,
-		"a=inf%": `"inf%"`, "a=x": `"x"`, "a=1%%": `"1%%"`, "a=1e10": `"1e10"`, "a=1,a=2": "twice",
+		"a=inf%": `"inf%"`, "a=x": `"x"`, "a=1%%": `"1%%"`, "a=1%+": `"1%+"`, "a=1%2": `"1%2"`, "a=1+2%": `"1+2%"`, "a=1%+-2": `"1%+-2"`, "a=%": `"%"`, "a=1e10": `"1e10"`, "a=1,a=2": "twice",
 	} {
 		_, err := ParseAllowances(s)
 		wantError(t, err, part)
@@ -70,6 +71,8 @@ func TestGateCounters(t *testing.T) {
 		{"two more, one allowed", "messages=1", count(Candidate, "messages", 34), Fail, ""},
 		{"3.125 per cent more, allowed", "messages=3.125%", count(Candidate, "messages", 33), Pass, ""},
 		{"3.125 per cent more, less allowed", "messages=3.12%", count(Candidate, "messages", 33), Fail, ""},
+		{"3.125 per cent more, and one allowed", "messages=0%+1", count(Candidate, "messages", 33), Pass, ""},
+		{"6.25 per cent more, half of it allowed", "messages=3%+0.5", count(Candidate, "messages", 34), Fail, ""},
 		{"from nothing, by any share", "messages=50%", count(Reference, "messages", 0), Fail, "32 rich messages"},
 		{"to nothing", "messages=0", count(Candidate, "messages", 0), Pass, ""},
 	} {
@@ -93,6 +96,42 @@ func TestGateCounters(t *testing.T) {
 		t.Errorf("%v, want that there is no such counter", err)
 	}
 	wantError(t, err, f.Dir, `"allocations"`, "reference", "messages, opaque_decodes")
+}
+
+// One trial against any other of the same arm, cell and run passes the default: in
+// every committed run.
+func TestDefaultAllowancesPassOneArmTwice(t *testing.T) {
+	allowances := must(ParseAllowances("default"))(t)
+	runs, err := filepath.Glob(filepath.Join("runs", "*", ResultFile))
+	if err != nil || len(runs) < 5 {
+		t.Fatalf("%d committed runs, %v", len(runs), err)
+	}
+	for _, result := range runs {
+		f, err := Read(filepath.Dir(result))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f.Plan.Stream != StreamSeed { // whose trials are all of one size
+			continue
+		}
+		for key, trials := range byCell(f.Trials) {
+			for _, a := range allowances {
+				low, high := map[string]float64{}, map[string]float64{}
+				for _, trial := range trials {
+					v, ok := trial.Counters[a.Counter]
+					if _, seen := low[trial.Arm]; ok && !seen {
+						low[trial.Arm], high[trial.Arm] = v, v
+					}
+					low[trial.Arm], high[trial.Arm] = min(low[trial.Arm], v), max(high[trial.Arm], v)
+				}
+				for arm := range low {
+					if a.exceeded(low[arm], high[arm]) {
+						t.Errorf("%s, %s, %d %s: %s is from %v to %v", f.Dir, arm, key.count, key.metadata, a.Counter, low[arm], high[arm])
+					}
+				}
+			}
+		}
+	}
 }
 
 func must[T any](v T, err error) func(*testing.T) T {

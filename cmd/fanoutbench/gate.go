@@ -57,8 +57,8 @@ func newGate() *cobra.Command {
 	fl.SortFlags = false
 	fl.StringVar(&f.margin, "margin", "", "slow-down that still passes, per cent (default: the plan's)")
 	fl.StringVar(&f.onInconclusive, "on-inconclusive", onWarn, "warn: exit 0 with a warning, or fail: exit 3")
-	fl.StringVar(&f.counters, "counters", "", "gate counters too: COUNTER=N or COUNTER=N% of allowed rise, joined by commas, or default for "+results.DefaultAllowances)
-	fl.BoolVar(&f.countersOnly, "counters-only", false, "gate nothing but counters: one round of one repetition is enough, and there is no noise")
+	fl.StringVar(&f.counters, "counters", "", "gate counters too: COUNTER=N, N% or N%+N of allowed rise, joined by commas, or default for "+results.DefaultAllowances)
+	fl.BoolVar(&f.countersOnly, "counters-only", false, "gate nothing but counters: one round of one repetition is enough, on a busy machine too")
 	fl.StringSliceVar(&f.earlier, "earlier", nil, "folders of earlier attempts of the same anytime plan, whose rounds count")
 	fl.StringVar(&f.calibration, "calibration", "", "calibration of the run's machine (default: the latest that calibrate has kept here)")
 	return c

@@ -15,6 +15,12 @@ import (
 // complete_ms and worker_cpu_ms of one rich cell unless rounds is negative.
 func paired(t *testing.T, reference, candidate builtin, count, rounds int) string {
 	t.Helper()
+	return pairedOf(t, "", reference, candidate, count, rounds)
+}
+
+// pairedOf is paired with a kind of plan.
+func pairedOf(t *testing.T, kind string, reference, candidate builtin, count, rounds int) string {
+	t.Helper()
 	dir, err := os.MkdirTemp("", "fb") // short, since sockets go below it
 	if err != nil {
 		t.Fatal(err)
@@ -27,7 +33,7 @@ func paired(t *testing.T, reference, candidate builtin, count, rounds int) strin
 	t.Setenv(envPIDs, pids) // what is started from here is the program
 	p := results.Plan{Rounds: max(rounds, -rounds), Repetitions: 1, Counts: []int{count}, Metadata: []string{results.MetadataRich}, Process: results.ProcessRun}
 	if rounds > 0 {
-		p.MarginPct = 5
+		p.MarginPct, p.Kind = 5, kind
 		for _, metric := range []string{"complete_ms", "worker_cpu_ms"} {
 			p.Primary = append(p.Primary, results.Primary{Count: count, Metadata: results.MetadataRich, Metric: metric, Role: results.RoleSuperiority})
 		}
@@ -103,6 +109,19 @@ func TestDelayIsThere(t *testing.T) {
 		t.Errorf("the plan says option %s is %q", protocol.OptionDelay, got)
 	}
 	gateOf(t, exitRegression, nil, dir)
+}
+
+// Attempts at an anytime plan are joined, and counted where GitHub counts them.
+func TestGateOfAttempts(t *testing.T) {
+	first := pairedOf(t, results.KindAnytime, perRow, splice, 32, 7)
+	second := pairedOf(t, results.KindAnytime, perRow, splice, 32, 7)
+	again := []string{"GITHUB_RUN_ATTEMPT=2"}
+	p := gateOf(t, exitOK, again, second)
+	p.has("stdout", p.stdout.String(), "7 rounds, anytime plan", "attempt 2, not corrected: give --earlier")
+	p = gateOf(t, exitOK, again, second, "--earlier", first)
+	p.has("stdout", p.stdout.String(), "14 rounds, anytime plan", "attempt 2, with the rounds of the 1 before it", first+" (7 rounds), "+second+" (7 rounds)")
+	p = gateOf(t, exitUsage, again, second, "--earlier", second)
+	p.has("stderr", p.stderr.String(), "its coins are those of "+second)
 }
 
 func TestGateThatCannotTell(t *testing.T) {
