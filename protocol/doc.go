@@ -355,7 +355,9 @@
 //	           router only: router, its rule, and targets, the inputs of the
 //	           detokenizers, which are bound before anything is sent. Of others:
 //	           method, "bytes" for text from a buffer of bytes, which needs a
-//	           vocabulary of bytes; left out for a window of ids
+//	           vocabulary of bytes; left out for a window of ids; and delay_us, for
+//	           calibrations: how long it is busy before every batch, fence included;
+//	           left out for none
 //	ready      wire_version; version, of the module it was built from; strategy;
 //	           needs_prepared, its strategy wants the frames in prepare; packages and
 //	           counters, as in the receipt

@@ -60,6 +60,10 @@ type Configure struct {
 	// Of a detokenizer only, and left out for MethodOffset, so that a worker of
 	// before there was a choice can be asked for what it has.
 	Method string `json:"method,omitempty"`
+
+	// Of a detokenizer only, for calibrations: how long it is busy before every
+	// batch. Left out for none.
+	DelayUS int `json:"delay_us,omitempty"`
 }
 
 // Ready is a worker's answer; its input endpoint is bound by then.

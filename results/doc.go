@@ -135,6 +135,27 @@
 // since another host may have others: whether the new bounds hold the old estimate
 // stands beside.
 //
+// # Gate
+//
+// Gate asks of a verified run whose figures hold whether the candidate may be slower
+// by more than the margin (package verdict has the rule), and GateCounters whether a
+// counter rises beyond an allowance: but for allocations counts have no noise, so
+// that one trial a cell is enough. Rounds of earlier attempts may stand beside those of an anytime plan
+// only, of the same plan but for its coins and of the same files. Identical arms
+// pass; arms whose figures are descriptive cannot.
+//
+// # Calibrations
+//
+// A Calibration says what a machine shows where nothing differs, and whether a
+// delay of the candidate was found. Calibrate makes it of run folders, and it is
+// kept in the user's folder for caches by the machine's fingerprint: a hash of what
+// outlives a reboot (Host). One of another host, one that expired and one that
+// failed are refused by name. A look is a stretch of LookRounds rounds in which the
+// family is tested as a run of its own; its alarms are false. Smallest effects are
+// those of package stats without a model of the noise. The p-values of a cell's
+// looks are uniform, or larger, where coins and times are independent; there are
+// few of them, so p_excess only shows what is far off, and decides nothing.
+//
 // # Disturbance
 //
 // A trial's disturbance is what went on beside it: steal, CPU pressure, context

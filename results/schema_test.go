@@ -39,10 +39,11 @@ func readSchema(t *testing.T, name string) schemaNode {
 }
 
 var schemaFiles = map[string]reflect.Type{
-	"plan.schema.json":   reflect.TypeFor[Plan](),
-	"trial.schema.json":  reflect.TypeFor[Trial](),
-	"result.schema.json": reflect.TypeFor[Result](),
-	"report.schema.json": reflect.TypeFor[report](),
+	"plan.schema.json":        reflect.TypeFor[Plan](),
+	"trial.schema.json":       reflect.TypeFor[Trial](),
+	"result.schema.json":      reflect.TypeFor[Result](),
+	"calibration.schema.json": reflect.TypeFor[Calibration](),
+	"report.schema.json":      reflect.TypeFor[report](),
 
 	"campaign.schema.json":   reflect.TypeFor[Campaign](),
 	"merged.schema.json":     reflect.TypeFor[Merged](),
@@ -145,6 +146,9 @@ func TestSchemaHasSameLists(t *testing.T) {
 		{"reproduces.schema.json", []string{"$defs", "cell", "properties", "outcome"}, []string{Reproduced, NotReproduced, TooImprecise}},
 		{"result.schema.json", []string{"$defs", "row", "properties", "metric"}, Metrics},
 		{"result.schema.json", []string{"$defs", "decision"}, Decisions},
+		{"calibration.schema.json", []string{"$defs", "metric"}, Metrics},
+		{"calibration.schema.json", []string{"$defs", "metadata"}, metadataKinds},
+		{"calibration.schema.json", []string{"$defs", "run", "properties", "kind"}, []string{RunSame, RunLayouts, RunDelay}},
 		{"result.schema.json", []string{"$defs", "verdict", "properties", "status"}, []string{StatusVerified, StatusIncomplete, StatusInvalid}},
 	} {
 		b, err := os.ReadFile(filepath.Join("schema", c.file))

@@ -16,11 +16,6 @@ import (
 	"github.com/fanoutbench/fanoutbench/results"
 )
 
-// knownNoise is what is known of this machine before a run with such a plan, from
-// a calibration of it; the zero value where there is none. What a round takes is
-// no part of it: that depends on the arms more than on the machine.
-func knownNoise(results.Plan) (plan.Noise, error) { return plan.Noise{}, nil }
-
 // checkBudget refuses a budget beside a number of rounds, and plans for the most
 // rounds that one may choose.
 func (f *runFlags) checkBudget() error {
@@ -49,10 +44,7 @@ func (f *runFlags) budgeted(ctx context.Context, stderr io.Writer, arms map[stri
 
 // chooseRounds sets the number of rounds by the budget, by what a pilot takes.
 func (f *runFlags) chooseRounds(ctx context.Context, stderr io.Writer, arms map[string]arm.Arm, p results.Plan) error {
-	noise, err := knownNoise(p)
-	if err != nil {
-		return err
-	}
+	noise := knownNoise(stderr, p)
 	_, _ = fmt.Fprintln(stderr, "pilot: one round, to see what a round takes; its times decide nothing and are not kept") // progress, for whoever reads it
 	began := time.Now()
 	cost, err := f.pilot(ctx, arms)

@@ -149,7 +149,7 @@ func TestDryRunShowsTheDecision(t *testing.T) {
 // A budget chooses the rounds before the plan is made, and the pilot leaves nothing.
 func TestBudget(t *testing.T) {
 	t.Parallel()
-	p := measured(t, nil, "--budget", "100s")
+	p := measured(t, []string{"XDG_CACHE_HOME=" + t.TempDir()}, "--budget", "100s") // without a calibration
 	p.run(exitOK)
 	f := p.folder()
 	b := f.Plan.Budget

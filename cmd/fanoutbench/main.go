@@ -19,11 +19,14 @@
 //	fanoutbench verify DIR
 //	fanoutbench reproduce DIR [--output NEW] [--repo PATH]
 //	fanoutbench merge DIR... [--output NEW]
+//	fanoutbench gate DIR [--margin 5%] [--counters LIST]
+//	fanoutbench calibrate
 //	fanoutbench doctor
 //
 // Exit status: 0 when the measurement is complete and verified, whatever it
 // says; 2 for a mistake in the command line; 4 when a run is invalid, incomplete
-// or interrupted, an arm fails a clause, or a folder does not verify. ("go run"
+// or interrupted, an arm fails a clause, or a folder does not verify. Of gate also 1
+// for a regression and 3 for what cannot be told, if that is to fail. ("go run"
 // turns every failure into 1.)
 package main
 
@@ -74,6 +77,10 @@ func status(stderr io.Writer, err error) int {
 		return exitOK
 	}
 	_, _ = fmt.Fprintf(stderr, "fanoutbench: %v\n", err) // there is no other place to say it
+	var gate gateError
+	if errors.As(err, &gate) {
+		return gate.code
+	}
 	var usage usageError
 	if errors.As(err, &usage) {
 		return exitUsage
@@ -101,7 +108,7 @@ func newRoot() *cobra.Command {
 	root.SilenceUsage = true
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	root.AddCommand(newRun("run"), newList(), newCheckArm(), newReport(), newHistoryCommand(), newExplain(), newVerify(), newPlan(), newMerge(), newReproduce(), newDoctor(), newController(), newWorker(), newConsumer())
+	root.AddCommand(newRun("run"), newList(), newCheckArm(), newReport(), newHistoryCommand(), newExplain(), newVerify(), newPlan(), newMerge(), newReproduce(), newGate(), newCalibrate(), newDoctor(), newController(), newWorker(), newConsumer())
 	return root
 }
 

@@ -194,9 +194,12 @@ func checkOptions(a Arm, l protocol.Listing) error {
 // checkNames refuses options that there are not; it needs no worker for that.
 func checkNames(a Arm) error {
 	for _, k := range slices.Sorted(maps.Keys(a.Options)) {
-		if !slices.Contains(controllerOptions, k) {
+		if k != protocol.OptionDelay && !slices.Contains(controllerOptions, k) {
 			return &SpecError{a.Spec, fmt.Sprintf("no option %q, a %s arm has %s", k, a.Kind, a.optionNames())}
 		}
+	}
+	if _, err := protocol.ParseDelay(a.Options); err != nil {
+		return &SpecError{a.Spec, err.Error()}
 	}
 	return nil
 }

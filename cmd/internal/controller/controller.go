@@ -204,12 +204,15 @@ func (c *controller) setOptions() (err error) {
 	h := c.hello
 	c.options = map[string]string{optionZMQ: transport.Engines()[0], optionDetokenizers: "", optionRouter: "", optionMethod: protocol.MethodOffset}
 	for _, name := range slices.Sorted(maps.Keys(h.Options)) {
-		if _, ok := c.options[name]; !ok {
+		if _, ok := c.options[name]; !ok && name != protocol.OptionDelay {
 			return fmt.Errorf("controller: option %q is not one of a builtin arm's: %s", name, strings.Join(slices.Sorted(maps.Keys(c.options)), ", "))
 		}
 		c.options[name] = h.Options[name]
 	}
 	if c.routing, err = protocol.ParseRouting(h.Options); err != nil {
+		return fmt.Errorf("controller: %w", err)
+	}
+	if _, err = protocol.ParseDelay(h.Options); err != nil {
 		return fmt.Errorf("controller: %w", err)
 	}
 	c.options[optionDetokenizers] = strconv.Itoa(c.routing.Detokenizers)

@@ -66,13 +66,13 @@ func (c *controller) posts() (names []string, configures []protocol.Configure) {
 	}
 	if c.routing.Detokenizers == 1 {
 		add("worker", inputName, c.conf.Strategy)
-		configures[0].Method = c.method()
+		configures[0].Method, configures[0].DelayUS = c.method(), c.delay()
 		return names, configures
 	}
 	var targets []string
 	for i := range c.routing.Detokenizers {
 		add(fmt.Sprintf("detokenizer %d", i), fmt.Sprintf("d%d", i), c.conf.Strategy)
-		configures[i].Method = c.method()
+		configures[i].Method, configures[i].DelayUS = c.method(), c.delay()
 		targets = append(targets, configures[i].Endpoint)
 	}
 	add("router", inputName, routerStrategy)
@@ -87,6 +87,15 @@ func (c *controller) method() string {
 		return m
 	}
 	return ""
+}
+
+// delay is what configure says of it; setOptions has refused what is no number.
+func (c *controller) delay() int {
+	n, err := protocol.ParseDelay(c.hello.Options)
+	if err != nil {
+		panic(err)
+	}
+	return n
 }
 
 // split takes the router, if there is one, from the detokenizers.

@@ -48,6 +48,9 @@ func (c *controller) setLoop() error {
 	if m, ok := c.hello.Options[optionMethod]; ok {
 		return fmt.Errorf("controller: option %s is %q in the router's loop, which has no detokenizer", optionMethod, m)
 	}
+	if d, ok := c.hello.Options[protocol.OptionDelay]; ok {
+		return fmt.Errorf("controller: option %s is %q in the router's loop, whose worker has no delay", protocol.OptionDelay, d)
+	}
 	delete(c.options, optionMethod)
 	c.options[optionRouter] = protocol.RouterRID
 	if rule, ok := c.hello.Options[optionRouter]; ok {

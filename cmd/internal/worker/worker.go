@@ -93,6 +93,9 @@ func (w *worker) configure() (transport.Pull, error) {
 	if err := w.checkMethod(); err != nil {
 		return nil, err
 	}
+	if d := w.conf.DelayUS; d < 0 || d > protocol.MaxDelayUS || d > 0 && w.routing != nil {
+		return nil, fmt.Errorf("worker: delay_us is %d, want 0 to %d, and none of a router", d, protocol.MaxDelayUS)
+	}
 	pull, err := transport.Bind(w.conf.ZMQ, w.conf.Endpoint, transport.Options{})
 	if err != nil {
 		return nil, err
@@ -134,6 +137,7 @@ func (w *worker) batch(frame []byte) {
 		w.note(errors.New("worker: a batch came before prepare"))
 		return
 	}
+	busyFor(time.Duration(w.conf.DelayUS) * time.Microsecond)
 	if err := w.strategy.Batch(frame); err != nil {
 		w.note(err)
 	}
