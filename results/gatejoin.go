@@ -71,27 +71,15 @@ func (f *Folder) differs(e *Folder) string {
 	if f.Plan.Kind != KindAnytime {
 		return "the number of rounds of this plan was fixed beforehand: going on after a look at it is no test any more (measure with --plan anytime)"
 	}
-	if d := differing(e.Plan.withoutCoins(), f.Plan.withoutCoins()); d != "" {
-		return "its plan is another: " + d
+	if d := differing(e.Plan.settings(), f.Plan.settings()); len(d) > 0 {
+		return "its plan is another: " + d[0]
 	}
 	for _, name := range f.Plan.Arms() {
-		if d := differing(e.Result.Arms[name].executed(), f.Result.Arms[name].executed()); d != "" {
-			return "its " + name + " is another: " + d
+		if d := differing(e.Result.Arms[name].executed(), f.Result.Arms[name].executed()); len(d) > 0 {
+			return "its " + name + " is another: " + d[0]
 		}
 	}
 	return ""
-}
-
-// withoutCoins is the plan without what its seed decides.
-func (p Plan) withoutCoins() Plan {
-	p.Seed, p.First, p.ControlAt = 0, nil, nil
-	p.Reference.Layout, p.Candidate.Layout = nil, nil
-	if p.Control != nil {
-		control := *p.Control
-		control.Layout = nil
-		p.Control = &control
-	}
-	return p
 }
 
 // executed is what says whether two arms are the same thing. Executables of the

@@ -74,7 +74,7 @@ func TestGateRefusesOtherRunsAsAttempts(t *testing.T) {
 	}{
 		{"itself", run, []*Folder{run}, "its coins are those of"},
 		{"twice the same", run, []*Folder{attempt(t, 3, mixed, nil), attempt(t, 3, always, nil)}, "seed 3"},
-		{"another margin", run, []*Folder{attempt(t, 2, mixed, func(p *Plan) { p.MarginPct = 10 })}, "margin_pct is 10 there, 5 here"},
+		{"another margin", run, []*Folder{attempt(t, 2, mixed, func(p *Plan) { p.MarginPct = 10 })}, "margin_pct is 10 and 5"},
 		{"another transport", run, []*Folder{attempt(t, 2, mixed, func(p *Plan) { p.Transport = "native" })}, "transport"},
 		{"another tool", run, []*Folder{attempt(t, 2, mixed, func(p *Plan) { p.ToolVersion = "v9" })}, "tool_version"},
 		{"another program", run, []*Folder{executed}, "its candidate is another: binary_sha256"},
