@@ -937,9 +937,9 @@ class Controller:
         self.kind = "BatchTokenIDOutput" if self.loop == "router" else "BatchStrOutput"
         self.children, self.worker, self.inbox, self.context, self.push = [], None, None, None, None
         self.vocabulary, self.decodes, self.before = None, {}, None
-        self.busy = self.awaiting = False
+        self.busy = self.awaiting = self.over = False
 
-    # -- signals: an end that is noticed while rows are awaited
+    # -- signals: an end that is noticed while rows are awaited, and once: another exception would cut off the clean-up
 
     def on_child(self, *_):
         if self.awaiting:
@@ -947,10 +947,12 @@ class Controller:
 
     def on_input_end(self, *_):
         if self.busy:
-            raise InputEnded
+            self.on_term()
 
     def on_term(self, *_):
-        raise InputEnded
+        if not self.over:
+            self.over = True
+            raise InputEnded
 
     def serve(self):
         """Answers lines until stop. It returns the exit status."""
@@ -969,6 +971,7 @@ class Controller:
             self.say(error)
             return 1
         finally:
+            self.over = True
             for sign in (signal.SIGCHLD, signal.SIGUSR1, signal.SIGTERM):
                 signal.signal(sign, signal.SIG_IGN if sign != signal.SIGCHLD else signal.SIG_DFL)
             self.close()
@@ -992,9 +995,10 @@ class Controller:
         """Reads one line and answers it; False after stop."""
         self.busy = False
         line = self.channel.receive()
-        self.busy = True
         if line is None:
+            self.over = True
             raise InputEnded
+        self.busy = True
         if line["type"] == "trial":
             try:
                 self.channel.send(self.trial(line))
