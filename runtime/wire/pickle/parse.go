@@ -34,7 +34,7 @@ func (c *Column) run() error {
 	case pos != len(c.data)-1:
 		return c.fault(pos, "got %d bytes after it, want none", len(c.data)-1-pos)
 	}
-	c.edits = append(c.edits, edit{pos: int32(pos), node: -1, starts: -1, kind: editEnd})
+	c.edit(editEnd, pos, 0, -1)
 	return nil
 }
 
@@ -54,7 +54,7 @@ func (c *Column) step(pos int) (int, error) {
 		return end, nil
 	case opens:
 		s := c.push(o.kind, pos, pos+1)
-		s.node = c.add(s)
+		s.node = c.add(s, o.kind)
 		return pos + 1, nil
 	case marks:
 		c.marks = append(c.marks, int32(len(c.stack)))
@@ -93,9 +93,30 @@ func (c *Column) sized(o *op, pos int) int {
 
 // push puts a value on the stack, where it stays until the next push.
 func (c *Column) push(k kind, pos, end int) *slot {
-	e := int32(len(c.edits))
-	c.stack = append(c.stack, slot{start: int32(pos), end: int32(end), edit: e, endEdit: e, node: -1, kind: k})
-	return &c.stack[len(c.stack)-1]
+	c.stack = longer(c.stack)
+	s := &c.stack[len(c.stack)-1]
+	s.start, s.end = int32(pos), int32(end)
+	s.edit, s.endEdit = int32(len(c.edits)), int32(len(c.edits))
+	s.node, s.kind, s.fetched = -1, k, false
+	return s
+}
+
+// longer is s and one element whose fields are all to be set. A literal that is
+// appended would be made elsewhere and copied, which takes several times as long.
+func longer[T any](s []T) []T {
+	if len(s) < cap(s) {
+		return s[:len(s)+1]
+	}
+	return append(s, *new(T))
+}
+
+// edit notes an opcode that is not copied.
+func (c *Column) edit(k editKind, pos, size int, node int32) *edit {
+	c.edits = longer(c.edits)
+	e := &c.edits[len(c.edits)-1]
+	e.pos, e.node, e.starts = int32(pos), node, -1
+	e.deep, e.size, e.kind = 0, uint8(size), k
+	return e
 }
 
 func (c *Column) frame(pos int) (int, error) {
@@ -103,13 +124,18 @@ func (c *Column) frame(pos int) (int, error) {
 	if end > len(c.data) || binary.LittleEndian.Uint64(c.data[pos+1:]) > uint64(len(c.data)-end) {
 		return pos, c.fault(pos, "the pickle ends inside the frame")
 	}
-	c.edits = append(c.edits, edit{pos: int32(pos), node: -1, starts: -1, size: 9, kind: editDrop})
+	c.edit(editDrop, pos, 9, -1)
 	return end, nil
 }
 
-// add makes a node of the value s.
-func (c *Column) add(s *slot) int32 {
-	c.nodes = append(c.nodes, node{start: s.start, end: s.end, edit: s.edit, endEdit: s.endEdit, first: -1, last: -1, next: -1, kind: s.kind})
+// add makes a node, of a kind, that lies where the value s does.
+func (c *Column) add(s *slot, k kind) int32 {
+	c.nodes = longer(c.nodes)
+	n := &c.nodes[len(c.nodes)-1]
+	n.start, n.end, n.edit, n.endEdit = s.start, s.end, s.edit, s.endEdit
+	n.first, n.last, n.next = -1, -1, -1
+	n.epoch, n.number, n.kind = 0, 0, k
+	n.memoized, n.wanted, n.skipped = false, false, false
 	return int32(len(c.nodes) - 1)
 }
 
@@ -128,23 +154,19 @@ func (c *Column) memoize(pos int) error {
 		return c.fault(pos, "got no value on the stack, want one")
 	}
 	s := &c.stack[len(c.stack)-1]
-	e := edit{pos: int32(pos), starts: -1, size: 1, kind: editDrop}
 	if s.node < 0 {
-		s.node = c.add(s)
+		s.node = c.add(s, s.kind)
 	}
-	e.node = s.node
 	c.memo = append(c.memo, s.node)
+	e := c.edit(editDrop, pos, 1, s.node) // one number is enough
 	if n := &c.nodes[s.node]; !s.fetched && !n.memoized {
 		n.memoized = true
 		e.kind = editMemoize
-		c.edits = append(c.edits, e)
 		first := &c.edits[s.edit]
 		n.next, first.starts = first.starts, s.node
 		if first.deep++; first.deep > maxStarts {
 			return c.fault(pos, "more than %d values of the memo begin at byte %d", maxStarts, s.start)
 		}
-	} else {
-		c.edits = append(c.edits, e) // one number is enough
 	}
 	c.reach(s, pos+1)
 	return nil
@@ -170,9 +192,10 @@ func (c *Column) get(pos int) (int, error) {
 		c.nodes[n].wanted = true
 		c.wanted = append(c.wanted, n)
 	}
-	e := int32(len(c.edits))
-	c.edits = append(c.edits, edit{pos: int32(pos), node: n, starts: -1, size: uint8(end - pos), kind: editGet})
-	c.stack = append(c.stack, slot{start: int32(pos), end: int32(end), edit: e, endEdit: e + 1, node: n, kind: c.nodes[n].kind, fetched: true})
+	s := c.push(c.nodes[n].kind, pos, end)
+	s.node, s.fetched = n, true
+	c.edit(editGet, pos, end-pos, n)
+	s.endEdit++
 	return end, nil
 }
 
@@ -202,14 +225,14 @@ func (c *Column) combine(o *op, pos int) error {
 	if o.does == changes {
 		return c.change(o, pos, base, parts)
 	}
-	made := c.stack[base]
-	made.kind, made.node, made.fetched = o.kind, -1, false
-	made.end, made.endEdit = int32(pos+1), int32(len(c.edits))
+	made, node := &c.stack[base], int32(-1)
 	if o.kind == kindTuple {
-		made.node = c.add(&made)
-		c.hold(made.node, parts)
+		node = c.add(made, o.kind)
+		c.hold(node, parts) // made is still one of them
 	}
-	c.stack = append(c.stack[:base], made)
+	made.kind, made.node, made.fetched = o.kind, node, false
+	c.reach(made, pos+1)
+	c.stack = c.stack[:base+1]
 	return nil
 }
 
