@@ -52,19 +52,19 @@ type Column struct {
 	one   [1]int32
 }
 
-// slot is a value on the stack: a span of bytes, and of the edits in it.
+// slot is a value on the stack: a span of bytes.
 type slot struct {
-	start, end    int32
-	edit, endEdit int32
-	node          int32 // -1 for a value that is not in the memo and holds no kids
-	kind          kind
-	fetched       bool // from the memo: node is another value's
+	start, end int32
+	edit       int32 // the first one in it
+	node       int32 // -1 for a value that is not in the memo and holds no kids
+	kind       kind
+	fetched    bool // from the memo: node is another value's
 }
 
 // node is a value that is in the memo, or that holds others.
 type node struct {
 	start, end    int32
-	edit, endEdit int32
+	edit, endEdit int32 // the first edit in it, and the first behind
 	first, last   int32 // chunks of what it holds, -1
 	next          int32 // the next node that starts before the same edit, -1; outer ones first
 	epoch, number uint32

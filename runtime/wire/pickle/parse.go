@@ -95,8 +95,7 @@ func (c *Column) sized(o *op, pos int) int {
 func (c *Column) push(k kind, pos, end int) *slot {
 	c.stack = longer(c.stack)
 	s := &c.stack[len(c.stack)-1]
-	s.start, s.end = int32(pos), int32(end)
-	s.edit, s.endEdit = int32(len(c.edits)), int32(len(c.edits))
+	s.start, s.end, s.edit = int32(pos), int32(end), int32(len(c.edits))
 	s.node, s.kind, s.fetched = -1, k, false
 	return s
 }
@@ -132,7 +131,7 @@ func (c *Column) frame(pos int) (int, error) {
 func (c *Column) add(s *slot, k kind) int32 {
 	c.nodes = longer(c.nodes)
 	n := &c.nodes[len(c.nodes)-1]
-	n.start, n.end, n.edit, n.endEdit = s.start, s.end, s.edit, s.endEdit
+	n.start, n.end, n.edit, n.endEdit = s.start, s.end, s.edit, int32(len(c.edits))
 	n.first, n.last, n.next = -1, -1, -1
 	n.epoch, n.number, n.kind = 0, 0, k
 	n.memoized, n.wanted, n.skipped = false, false, false
@@ -141,10 +140,10 @@ func (c *Column) add(s *slot, k kind) int32 {
 
 // reach says that the value s goes up to end.
 func (c *Column) reach(s *slot, end int) {
-	s.end, s.endEdit = int32(end), int32(len(c.edits))
+	s.end = int32(end)
 	if s.node >= 0 && !s.fetched {
 		n := &c.nodes[s.node]
-		n.end, n.endEdit = s.end, s.endEdit
+		n.end, n.endEdit = s.end, int32(len(c.edits))
 		c.itself = c.itself || n.wanted // by a get before this end
 	}
 }
@@ -195,7 +194,6 @@ func (c *Column) get(pos int) (int, error) {
 	s := c.push(c.nodes[n].kind, pos, end)
 	s.node, s.fetched = n, true
 	c.edit(editGet, pos, end-pos, n)
-	s.endEdit++
 	return end, nil
 }
 

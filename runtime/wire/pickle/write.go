@@ -30,7 +30,13 @@ func (o *out) steps(n int) {
 	}
 }
 
-func (o *out) op(b ...byte) { o.copy(b) }
+func (o *out) op(b byte) {
+	if o.count {
+		o.size += 2
+	} else {
+		o.bytes = append(o.bytes, b)
+	}
+}
 
 // AppendRow appends the pickle of row i to dst. ok is false, and nothing is
 // appended, when the row is null.
@@ -70,13 +76,15 @@ func (c *Column) write(w *out, rows []int32) {
 		c.epoch = 1
 	}
 	next := uint32(0) // number of the memo
-	w.op(opProto, c.data[1])
+	w.op(opProto)
+	w.op(c.data[1])
 	if !c.dict {
 		c.list(w, &next, &c.lists[0], rows)
 		w.op(opStop)
 		return
 	}
-	w.op(opEmptyDict, opMark)
+	w.op(opEmptyDict)
+	w.op(opMark)
 	for k := range c.lists {
 		e := &c.lists[k]
 		c.span(w, &next, &e.key)
@@ -86,7 +94,8 @@ func (c *Column) write(w *out, rows []int32) {
 			c.list(w, &next, e, rows)
 		}
 	}
-	w.op(opSetItems, opStop)
+	w.op(opSetItems)
+	w.op(opStop)
 }
 
 // list writes the list of one column's entries.
@@ -140,9 +149,7 @@ func (c *Column) span(w *out, next *uint32, s *slot) {
 		}
 		at.pos, at.edit = e.pos+int32(e.size), at.edit+1
 		if e.kind == editMemoize && c.nodes[e.node].epoch != c.epoch {
-			n := &c.nodes[e.node]
-			n.epoch, n.number = c.epoch, *next
-			*next++
+			c.define(&c.nodes[e.node], next)
 			continue
 		}
 		w.copy(c.data[from:e.pos])
@@ -159,6 +166,9 @@ func (c *Column) span(w *out, next *uint32, s *slot) {
 			from = at.pos
 		case n.epoch == c.epoch:
 			w.get(n.number)
+		case n.endEdit == n.edit+1: // its own MEMOIZE is all that there is to note
+			w.copy(c.data[n.start:n.end])
+			c.define(n, next)
 		default:
 			if w.count && len(c.open) > 2*len(c.nodes) { // only values that refer to themselves get so far
 				w.size = w.limit + 1
@@ -168,6 +178,12 @@ func (c *Column) span(w *out, next *uint32, s *slot) {
 			from = at.pos
 		}
 	}
+}
+
+// define gives a value the row's next number.
+func (c *Column) define(n *node, next *uint32) {
+	n.epoch, n.number = c.epoch, *next
+	*next++
 }
 
 // known is the outermost value that starts between here and the edit, and that
@@ -184,7 +200,8 @@ func (c *Column) known(e *edit, at place) *node {
 
 func (o *out) get(number uint32) {
 	if number < 256 {
-		o.op(opBinGet, byte(number))
+		o.op(opBinGet)
+		o.op(byte(number))
 		return
 	}
 	var b [5]byte
