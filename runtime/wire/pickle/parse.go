@@ -93,26 +93,27 @@ func (c *Column) sized(o *op, pos int) int {
 
 // push puts a value on the stack, where it stays until the next push.
 func (c *Column) push(k kind, pos, end int) *slot {
-	c.stack = longer(c.stack)
-	s := &c.stack[len(c.stack)-1]
+	s := longer(&c.stack)
 	s.start, s.end, s.edit = int32(pos), int32(end), int32(len(c.edits))
 	s.node, s.kind, s.fetched = -1, k, false
 	return s
 }
 
-// longer is s and one element whose fields are all to be set. A literal that is
-// appended would be made elsewhere and copied, which takes several times as long.
-func longer[T any](s []T) []T {
-	if len(s) < cap(s) {
-		return s[:len(s)+1]
+// longer makes s longer by an element whose fields are all to be set. A literal
+// that is appended would be made elsewhere and copied, which takes several times as
+// long.
+func longer[T any](s *[]T) *T {
+	if len(*s) < cap(*s) {
+		*s = (*s)[:len(*s)+1]
+	} else {
+		*s = append(*s, *new(T))
 	}
-	return append(s, *new(T))
+	return &(*s)[len(*s)-1]
 }
 
 // edit notes an opcode that is not copied.
 func (c *Column) edit(k editKind, pos, size int, node int32) *edit {
-	c.edits = longer(c.edits)
-	e := &c.edits[len(c.edits)-1]
+	e := longer(&c.edits)
 	e.pos, e.node, e.starts = int32(pos), node, -1
 	e.deep, e.size, e.kind = 0, uint8(size), k
 	return e
@@ -129,8 +130,7 @@ func (c *Column) frame(pos int) (int, error) {
 
 // add makes a node, of a kind, that lies where the value s does.
 func (c *Column) add(s *slot, k kind) int32 {
-	c.nodes = longer(c.nodes)
-	n := &c.nodes[len(c.nodes)-1]
+	n := longer(&c.nodes)
 	n.start, n.end, n.edit, n.endEdit = s.start, s.end, s.edit, int32(len(c.edits))
 	n.first, n.last, n.next = -1, -1, -1
 	n.epoch, n.number, n.kind = 0, 0, k
