@@ -73,13 +73,13 @@ const (
 	refused effect = iota
 	pushes         // its argument is a value
 	opens          // pushes an empty value that will hold others
+	makes          // a value of those taken
+	changes        // the deepest of those taken; the others become part of it
 	marks
 	memoizes
 	gets
 	frames
-	starts  // only the first opcode does
-	makes   // a value of those taken
-	changes // the deepest of those taken; the others become part of it
+	starts // only the first opcode does
 )
 
 var (

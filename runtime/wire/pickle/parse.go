@@ -74,12 +74,12 @@ func (c *Column) step(pos int) (int, error) {
 	return pos, c.fault(pos, "this opcode cannot be split; the package documentation lists those that can")
 }
 
-// sized returns the offset after an opcode, a length and as many bytes. It is
-// beyond the pickle where that ends before.
+// sized returns the offset after an opcode, a length and as many bytes, or one
+// beyond the pickle if that ends before.
 func (c *Column) sized(o *op, pos int) int {
 	at := pos + 1 + int(o.size)
 	if at > len(c.data) {
-		return at
+		return len(c.data) + 1
 	}
 	n := uint64(c.data[pos+1])
 	switch o.size {
@@ -88,7 +88,7 @@ func (c *Column) sized(o *op, pos int) int {
 	case 8:
 		n = binary.LittleEndian.Uint64(c.data[pos+1:])
 	}
-	return at + int(min(n, uint64(len(c.data)))) // no sum is too large for an int
+	return at + int(min(n, uint64(len(c.data)-at)+1))
 }
 
 // push puts a value on the stack, where it stays until the next push.
