@@ -109,6 +109,31 @@ func TestMaxRows(t *testing.T) {
 	}
 }
 
+// A value refers to itself when a get of it lies before its end. Parse notes that
+// on the way.
+func TestItself(t *testing.T) {
+	found := 0
+	for name, body := range columns {
+		var c Column
+		if err := c.Parse(pickled(body)); err != nil {
+			t.Fatal(err)
+		}
+		want := false
+		for _, e := range c.edits {
+			want = want || e.kind == editGet && e.pos < c.nodes[e.node].end
+		}
+		if c.itself != want {
+			t.Errorf("%s: noted %t, want %t", name, c.itself, want)
+		}
+		if want {
+			found++
+		}
+	}
+	if found < 4 {
+		t.Errorf("%d columns with such a value, want at least 4", found)
+	}
+}
+
 func TestMaxStarts(t *testing.T) {
 	var c Column
 	if err := c.Parse(pickled("]N", strings.Repeat("\x85\x94", maxStarts), "a")); err != nil {

@@ -39,6 +39,10 @@ type Column struct {
 	kids  []slot // what lists, tuples and dicts hold, a chunk after the other
 	parts []chunk
 
+	wanted  []int32 // the nodes that gets want
+	itself  bool    // a value refers to itself
+	holdAll bool    // kids has what is inside the rows, too
+
 	dict  bool
 	lists []entries // of a list one, of a dict one for each key
 	rows  int       // of the longest list
@@ -48,25 +52,26 @@ type Column struct {
 	one   [1]int32
 }
 
-// slot is a value on the stack: a span of bytes, and of the edits in it.
+// slot is a value on the stack: a span of bytes.
 type slot struct {
-	start, end    int32
-	edit, endEdit int32
-	node          int32 // -1 for a value that is not in the memo and holds no kids
-	kind          kind
-	fetched       bool // from the memo: node is another value's
+	start, end int32
+	edit       int32 // the first one in it
+	node       int32 // -1 for a value that is not in the memo and holds no kids
+	kind       kind
+	fetched    bool // from the memo: node is another value's
 }
 
 // node is a value that is in the memo, or that holds others.
 type node struct {
 	start, end    int32
-	edit, endEdit int32
+	edit, endEdit int32 // the first edit in it, and the first behind
 	first, last   int32 // chunks of what it holds, -1
 	next          int32 // the next node that starts before the same edit, -1; outer ones first
 	epoch, number uint32
 	kind          kind
 	memoized      bool
 	wanted        bool // by a get
+	skipped       bool // it holds more than is noted
 }
 
 // edit is an opcode that is not copied.
@@ -74,7 +79,7 @@ type edit struct {
 	pos    int32
 	node   int32 // of a memoize or a get
 	starts int32 // a chain of memoized nodes that start between the edit before and this one, -1
-	deep   int32 // length of the chain
+	deep   uint8 // length of the chain
 	size   uint8
 	kind   editKind
 }
@@ -101,14 +106,16 @@ type entries struct {
 // Null says whether every row is null.
 func (c *Column) Null() bool { return len(c.lists) == 0 }
 
-var errShape = errors.New("want a list with an entry a row, or a dict of such lists")
+var (
+	errShape   = errors.New("want a list with an entry a row, or a dict of such lists")
+	errSkipped = errors.New("a list of the column was defined inside a row")
+)
 
 // Parse reads a column. After an error the Column is a null one.
 func (c *Column) Parse(data []byte) error {
-	c.reset(data)
-	err := c.run()
-	if err == nil {
-		err = c.shape()
+	err := c.parse(data, false)
+	if errors.Is(err, errSkipped) {
+		err = c.parse(data, true)
 	}
 	if err == nil {
 		err = c.bound()
@@ -119,11 +126,20 @@ func (c *Column) Parse(data []byte) error {
 	return err
 }
 
+func (c *Column) parse(data []byte, holdAll bool) error {
+	c.reset(data)
+	c.holdAll = holdAll
+	if err := c.run(); err != nil {
+		return err
+	}
+	return c.shape()
+}
+
 func (c *Column) reset(data []byte) {
 	c.data = data
 	c.stack, c.marks, c.memo, c.nodes, c.edits = c.stack[:0], c.marks[:0], c.memo[:0], c.nodes[:0], c.edits[:0]
-	c.kids, c.parts, c.lists, c.open = c.kids[:0], c.parts[:0], c.lists[:0], c.open[:0]
-	c.dict, c.rows, c.epoch = false, 0, 0
+	c.kids, c.parts, c.lists, c.open, c.wanted = c.kids[:0], c.parts[:0], c.lists[:0], c.open[:0], c.wanted[:0]
+	c.dict, c.rows, c.epoch, c.itself = false, 0, 0, false
 }
 
 func (c *Column) fault(pos int, format string, args ...any) error {
@@ -141,7 +157,10 @@ func (c *Column) shape() error {
 	case kindNone:
 		return nil
 	case kindList, kindTuple:
-		from, n := c.flat(root.node)
+		from, n, err := c.flat(root.node)
+		if err != nil {
+			return err
+		}
 		c.lists = append(c.lists, entries{from: from, n: n})
 		c.rows = int(n)
 		return nil
@@ -153,13 +172,18 @@ func (c *Column) shape() error {
 }
 
 func (c *Column) keys(node int32) error {
-	from, n := c.flat(node)
+	from, n, err := c.flat(node)
+	if err != nil {
+		return err
+	}
 	for i := from; i < from+n; i += 2 {
 		e := entries{key: c.kids[i], n: -1}
 		switch v := c.kids[i+1]; v.kind {
 		case kindNone:
 		case kindList, kindTuple:
-			e.from, e.n = c.flat(v.node)
+			if e.from, e.n, err = c.flat(v.node); err != nil {
+				return err
+			}
 		default:
 			return c.fault(int(v.start), "a value of the column's dict is %v, %w", v.kind, errShape)
 		}
@@ -169,14 +193,18 @@ func (c *Column) keys(node int32) error {
 	return nil
 }
 
-// flat gives what a node holds as one chunk, and makes it one if it has more.
-func (c *Column) flat(n int32) (from, size int32) {
+// flat gives what a node holds as one chunk, and makes it one if it has more. The
+// error is errSkipped.
+func (c *Column) flat(n int32) (from, size int32, err error) {
+	if n >= 0 && c.nodes[n].skipped {
+		return 0, 0, errSkipped
+	}
 	if n < 0 || c.nodes[n].first < 0 {
-		return 0, 0
+		return 0, 0, nil
 	}
 	at := c.nodes[n].first
 	if c.parts[at].next < 0 {
-		return c.parts[at].from, c.parts[at].n
+		return c.parts[at].from, c.parts[at].n, nil
 	}
 	from = int32(len(c.kids))
 	for ; at >= 0; at = c.parts[at].next {
@@ -187,7 +215,7 @@ func (c *Column) flat(n int32) (from, size int32) {
 	c.nodes[n].first = int32(len(c.parts))
 	c.nodes[n].last = c.nodes[n].first
 	c.parts = append(c.parts, chunk{from, size, -1})
-	return from, size
+	return from, size, nil
 }
 
 // MaxKept is how many bytes a Column keeps at most for each byte of its pickle.

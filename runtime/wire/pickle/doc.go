@@ -68,7 +68,8 @@
 // Every error is an [*Error] with the opcode and its offset in the pickle. All of
 // them come from Parse; a column that was parsed gives every row.
 //
-// Parse is one pass without recursion: its time is linear in the bytes, and so is
+// Parse is one pass without recursion, and a second one where a list of the column
+// was defined inside a row: its time is linear in the bytes, and so is
 // what it keeps, at most [MaxKept] bytes for each. At most 32 values of the memo may
 // begin at one byte. Rows are written in the time that their bytes take.
 //

@@ -71,10 +71,15 @@ type effect uint8
 
 const (
 	refused effect = iota
-	special        // handled by itself, in Column.step
 	pushes         // its argument is a value
+	opens          // pushes an empty value that will hold others
 	makes          // a value of those taken
 	changes        // the deepest of those taken; the others become part of it
+	marks
+	memoizes
+	gets
+	frames
+	starts // only the first opcode does
 )
 
 var (
@@ -90,9 +95,9 @@ var (
 // ops is indexed by opcode.
 var ops = func() (t [256]op) {
 	for c, o := range map[byte]op{
-		opMark: {name: "MARK", does: special}, opMemoize: {name: "MEMOIZE", does: special},
-		opBinGet: {name: "BINGET", does: special}, opLongBinGet: {name: "LONG_BINGET", does: special},
-		opProto: {name: "PROTO", does: special}, opFrame: {name: "FRAME", does: special}, opStop: {name: "STOP", does: special},
+		opMark: {name: "MARK", does: marks, kind: kindMark}, opMemoize: {name: "MEMOIZE", does: memoizes},
+		opBinGet: {name: "BINGET", does: gets}, opLongBinGet: {name: "LONG_BINGET", does: gets},
+		opProto: {name: "PROTO", does: starts}, opFrame: {name: "FRAME", does: frames}, opStop: {name: "STOP"},
 
 		'N': {name: "NONE", does: pushes, kind: kindNone}, 0x88: {name: "NEWTRUE", does: pushes, kind: kindAtom},
 		0x89: {name: "NEWFALSE", does: pushes, kind: kindAtom}, 'J': {name: "BININT", does: pushes, kind: kindAtom, fixed: 4},
@@ -102,7 +107,7 @@ var ops = func() (t [256]op) {
 		'X': {name: "BINUNICODE", does: pushes, kind: kindText, size: 4}, 0x8d: {name: "BINUNICODE8", does: pushes, kind: kindText, size: 8},
 		'C': {name: "SHORT_BINBYTES", does: pushes, kind: kindAtom, size: 1}, 'B': {name: "BINBYTES", does: pushes, kind: kindAtom, size: 4},
 		0x8e: {name: "BINBYTES8", does: pushes, kind: kindAtom, size: 8}, 0x96: {name: "BYTEARRAY8", does: pushes, kind: kindAtom, size: 8},
-		opEmptyList: {name: "EMPTY_LIST", does: pushes, kind: kindList}, opEmptyDict: {name: "EMPTY_DICT", does: pushes, kind: kindDict},
+		opEmptyList: {name: "EMPTY_LIST", does: opens, kind: kindList}, opEmptyDict: {name: "EMPTY_DICT", does: opens, kind: kindDict},
 		0x8f: {name: "EMPTY_SET", does: pushes, kind: kindSet}, ')': {name: "EMPTY_TUPLE", does: pushes, kind: kindTuple},
 
 		0x85: {name: "TUPLE1", does: makes, kind: kindTuple, takes: []uint16{anything}},

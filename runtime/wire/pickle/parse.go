@@ -34,7 +34,7 @@ func (c *Column) run() error {
 	case pos != len(c.data)-1:
 		return c.fault(pos, "got %d bytes after it, want none", len(c.data)-1-pos)
 	}
-	c.edits = append(c.edits, edit{pos: int32(pos), node: -1, starts: -1, kind: editEnd})
+	c.edit(editEnd, pos, 0, -1)
 	return nil
 }
 
@@ -43,84 +43,109 @@ func (c *Column) step(pos int) (int, error) {
 	o := &ops[c.data[pos]]
 	switch o.does {
 	case pushes:
-		end, err := c.argument(o, pos)
-		if err != nil {
-			return pos, err
+		end := pos + 1 + int(o.fixed)
+		if o.size != 0 {
+			end = c.sized(o, pos)
+		}
+		if end > len(c.data) {
+			return pos, c.fault(pos, "the pickle ends inside its argument")
 		}
 		c.push(o.kind, pos, end)
 		return end, nil
+	case opens:
+		s := c.push(o.kind, pos, pos+1)
+		s.node = c.add(s, o.kind)
+		return pos + 1, nil
+	case marks:
+		c.marks = append(c.marks, int32(len(c.stack)))
+		c.push(kindMark, pos, pos+1)
+		return pos + 1, nil
+	case memoizes:
+		return pos + 1, c.memoize(pos)
+	case gets:
+		return c.get(pos)
 	case makes, changes:
 		return pos + 1, c.combine(o, pos)
-	case special:
-		return c.special(pos)
+	case frames:
+		return c.frame(pos)
+	case starts:
+		return pos, c.fault(pos, "got it inside the pickle, want it at the start only")
 	}
 	return pos, c.fault(pos, "this opcode cannot be split; the package documentation lists those that can")
 }
 
-// argument returns the offset after an opcode and its argument.
-func (c *Column) argument(o *op, pos int) (int, error) {
+// sized returns the offset after an opcode, a length and as many bytes, or one
+// beyond the pickle if that ends before.
+func (c *Column) sized(o *op, pos int) int {
 	at := pos + 1 + int(o.size)
-	n := uint64(o.fixed)
-	if at <= len(c.data) {
-		switch o.size {
-		case 1:
-			n = uint64(c.data[pos+1])
-		case 4:
-			n = uint64(binary.LittleEndian.Uint32(c.data[pos+1:]))
-		case 8:
-			n = binary.LittleEndian.Uint64(c.data[pos+1:])
-		}
+	if at > len(c.data) {
+		return len(c.data) + 1
 	}
-	if at > len(c.data) || n > uint64(len(c.data)-at) {
-		return pos, c.fault(pos, "the pickle ends inside its argument")
+	n := uint64(c.data[pos+1])
+	switch o.size {
+	case 4:
+		n = uint64(binary.LittleEndian.Uint32(c.data[pos+1:]))
+	case 8:
+		n = binary.LittleEndian.Uint64(c.data[pos+1:])
 	}
-	return at + int(n), nil
+	return at + int(min(n, uint64(len(c.data)-at)+1))
 }
 
-// push puts a value on the stack.
-func (c *Column) push(k kind, pos, end int) {
-	e := int32(len(c.edits))
-	s := slot{start: int32(pos), end: int32(end), edit: e, endEdit: e, node: -1, kind: k}
-	if k == kindList || k == kindDict {
-		s.node = c.add(s)
-	}
-	c.stack = append(c.stack, s)
+// push puts a value on the stack, where it stays until the next push.
+func (c *Column) push(k kind, pos, end int) *slot {
+	s := longer(&c.stack)
+	s.start, s.end, s.edit = int32(pos), int32(end), int32(len(c.edits))
+	s.node, s.kind, s.fetched = -1, k, false
+	return s
 }
 
-// add makes a node of the value s.
-func (c *Column) add(s slot) int32 {
-	c.nodes = append(c.nodes, node{start: s.start, end: s.end, edit: s.edit, endEdit: s.endEdit, first: -1, last: -1, next: -1, kind: s.kind})
+// longer makes s longer by an element whose fields are all to be set. A literal
+// that is appended would be made elsewhere and copied, which takes several times as
+// long.
+func longer[T any](s *[]T) *T {
+	if len(*s) < cap(*s) {
+		*s = (*s)[:len(*s)+1]
+	} else {
+		*s = append(*s, *new(T))
+	}
+	return &(*s)[len(*s)-1]
+}
+
+// edit notes an opcode that is not copied.
+func (c *Column) edit(k editKind, pos, size int, node int32) *edit {
+	e := longer(&c.edits)
+	e.pos, e.node, e.starts = int32(pos), node, -1
+	e.deep, e.size, e.kind = 0, uint8(size), k
+	return e
+}
+
+func (c *Column) frame(pos int) (int, error) {
+	end := pos + 9
+	if end > len(c.data) || binary.LittleEndian.Uint64(c.data[pos+1:]) > uint64(len(c.data)-end) {
+		return pos, c.fault(pos, "the pickle ends inside the frame")
+	}
+	c.edit(editDrop, pos, 9, -1)
+	return end, nil
+}
+
+// add makes a node, of a kind, that lies where the value s does.
+func (c *Column) add(s *slot, k kind) int32 {
+	n := longer(&c.nodes)
+	n.start, n.end, n.edit, n.endEdit = s.start, s.end, s.edit, int32(len(c.edits))
+	n.first, n.last, n.next = -1, -1, -1
+	n.epoch, n.number, n.kind = 0, 0, k
+	n.memoized, n.wanted, n.skipped = false, false, false
 	return int32(len(c.nodes) - 1)
 }
 
 // reach says that the value s goes up to end.
 func (c *Column) reach(s *slot, end int) {
-	s.end, s.endEdit = int32(end), int32(len(c.edits))
+	s.end = int32(end)
 	if s.node >= 0 && !s.fetched {
 		n := &c.nodes[s.node]
-		n.end, n.endEdit = s.end, s.endEdit
+		n.end, n.endEdit = s.end, int32(len(c.edits))
+		c.itself = c.itself || n.wanted // by a get before this end
 	}
-}
-
-func (c *Column) special(pos int) (int, error) {
-	switch c.data[pos] {
-	case opMark:
-		c.marks = append(c.marks, int32(len(c.stack)))
-		c.push(kindMark, pos, pos+1)
-		return pos + 1, nil
-	case opMemoize:
-		return pos + 1, c.memoize(pos)
-	case opBinGet, opLongBinGet:
-		return c.get(pos)
-	case opFrame:
-		end := pos + 9
-		if end > len(c.data) || binary.LittleEndian.Uint64(c.data[pos+1:]) > uint64(len(c.data)-end) {
-			return pos, c.fault(pos, "the pickle ends inside the frame")
-		}
-		c.edits = append(c.edits, edit{pos: int32(pos), node: -1, starts: -1, size: 9, kind: editDrop})
-		return end, nil
-	}
-	return pos, c.fault(pos, "got it inside the pickle, want it at the start only")
 }
 
 func (c *Column) memoize(pos int) error {
@@ -128,23 +153,19 @@ func (c *Column) memoize(pos int) error {
 		return c.fault(pos, "got no value on the stack, want one")
 	}
 	s := &c.stack[len(c.stack)-1]
-	e := edit{pos: int32(pos), starts: -1, size: 1, kind: editDrop}
 	if s.node < 0 {
-		s.node = c.add(*s)
+		s.node = c.add(s, s.kind)
 	}
-	e.node = s.node
 	c.memo = append(c.memo, s.node)
+	e := c.edit(editDrop, pos, 1, s.node) // one number is enough
 	if n := &c.nodes[s.node]; !s.fetched && !n.memoized {
 		n.memoized = true
 		e.kind = editMemoize
-		c.edits = append(c.edits, e)
 		first := &c.edits[s.edit]
 		n.next, first.starts = first.starts, s.node
 		if first.deep++; first.deep > maxStarts {
 			return c.fault(pos, "more than %d values of the memo begin at byte %d", maxStarts, s.start)
 		}
-	} else {
-		c.edits = append(c.edits, e) // one number is enough
 	}
 	c.reach(s, pos+1)
 	return nil
@@ -166,10 +187,13 @@ func (c *Column) get(pos int) (int, error) {
 		return pos, c.fault(pos, "got number %d of the memo, want one of the %d there are", id, len(c.memo))
 	}
 	n := c.memo[id]
-	c.nodes[n].wanted = true
-	e := int32(len(c.edits))
-	c.edits = append(c.edits, edit{pos: int32(pos), node: n, starts: -1, size: uint8(end - pos), kind: editGet})
-	c.stack = append(c.stack, slot{start: int32(pos), end: int32(end), edit: e, endEdit: e + 1, node: n, kind: c.nodes[n].kind, fetched: true})
+	if !c.nodes[n].wanted {
+		c.nodes[n].wanted = true
+		c.wanted = append(c.wanted, n)
+	}
+	s := c.push(c.nodes[n].kind, pos, end)
+	s.node, s.fetched = n, true
+	c.edit(editGet, pos, end-pos, n)
 	return end, nil
 }
 
@@ -199,14 +223,14 @@ func (c *Column) combine(o *op, pos int) error {
 	if o.does == changes {
 		return c.change(o, pos, base, parts)
 	}
-	made := c.stack[base]
-	made.kind, made.node, made.fetched = o.kind, -1, false
-	made.end, made.endEdit = int32(pos+1), int32(len(c.edits))
+	made, node := &c.stack[base], int32(-1)
 	if o.kind == kindTuple {
-		made.node = c.add(made)
-		c.hold(made.node, parts)
+		node = c.add(made, o.kind)
+		c.hold(node, parts) // made is still one of them
 	}
-	c.stack = append(c.stack[:base], made)
+	made.kind, made.node, made.fetched = o.kind, node, false
+	c.reach(made, pos+1)
+	c.stack = c.stack[:base+1]
 	return nil
 }
 
@@ -229,12 +253,22 @@ func (c *Column) change(o *op, pos, base int, parts []slot) error {
 	return nil
 }
 
-// hold notes what a node holds, behind what it holds already.
+// hold notes what a node holds, behind what it holds already. Only the column and
+// its lists need that. They lie below less marks than depth, unless one of them is
+// a value of the memo that was defined inside a row; shape finds out.
 func (c *Column) hold(to int32, parts []slot) {
 	if len(parts) == 0 {
 		return
 	}
 	n := &c.nodes[to]
+	depth := 1
+	if c.stack[0].kind == kindDict {
+		depth = 2
+	}
+	if len(c.marks) >= depth && !c.holdAll {
+		n.skipped = true
+		return
+	}
 	if n.last >= 0 && c.parts[n.last].from+c.parts[n.last].n == int32(len(c.kids)) {
 		c.parts[n.last].n += int32(len(parts))
 	} else {

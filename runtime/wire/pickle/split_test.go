@@ -77,6 +77,8 @@ var columns = map[string]string{
 	"a key that is fetched":       "}(\x8c\x01a\x94](h\x00h\x00eh\x00]h\x00au",
 	"one list for two keys":       "}(\x8c\x01a]\x94(K\x01K\x02e\x8c\x01bh\x00u",
 	"short, None, long":           "}(\x8c\x01a]K\x01a\x8c\x01bN\x8c\x01c](K\x01K\x02eu",
+	"a list out of a row":         "}(\x8c\x01a](](]\x94(K\x01K\x02eee\x8c\x01bh\x00u",
+	"a tuple out of a row":        "}(\x8c\x01a](]((K\x01K\x02t\x94e]e\x8c\x01bh\x00u",
 	"pairs one by one":            "}\x8c\x01a]K\x01as\x8c\x01b]K\x02as",
 	"frames":                      "\x95\x04\x00\x00\x00\x00\x00\x00\x00]\x94K\x01\x95\x00\x00\x00\x00\x00\x00\x00\x00a",
 	"numbered twice":              "](]\x94\x94h\x01\x94h\x02h\x00e",

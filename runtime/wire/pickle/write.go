@@ -24,13 +24,19 @@ func (o *out) copy(b []byte) {
 }
 
 // steps counts work that writes nothing.
-func (o *out) steps(n int32) {
+func (o *out) steps(n int) {
 	if o.count {
-		o.size += int(n)
+		o.size += n
 	}
 }
 
-func (o *out) op(b ...byte) { o.copy(b) }
+func (o *out) op(b byte) {
+	if o.count {
+		o.size += 2
+	} else {
+		o.bytes = append(o.bytes, b)
+	}
+}
 
 // AppendRow appends the pickle of row i to dst. ok is false, and nothing is
 // appended, when the row is null.
@@ -70,13 +76,15 @@ func (c *Column) write(w *out, rows []int32) {
 		c.epoch = 1
 	}
 	next := uint32(0) // number of the memo
-	w.op(opProto, c.data[1])
+	w.op(opProto)
+	w.op(c.data[1])
 	if !c.dict {
 		c.list(w, &next, &c.lists[0], rows)
 		w.op(opStop)
 		return
 	}
-	w.op(opEmptyDict, opMark)
+	w.op(opEmptyDict)
+	w.op(opMark)
 	for k := range c.lists {
 		e := &c.lists[k]
 		c.span(w, &next, &e.key)
@@ -86,7 +94,8 @@ func (c *Column) write(w *out, rows []int32) {
 			c.list(w, &next, e, rows)
 		}
 	}
-	w.op(opSetItems, opStop)
+	w.op(opSetItems)
+	w.op(opStop)
 }
 
 // list writes the list of one column's entries.
@@ -117,49 +126,64 @@ func (c *Column) list(w *out, next *uint32, e *entries, rows []int32) {
 func (c *Column) span(w *out, next *uint32, s *slot) {
 	c.open = c.open[:0]
 	at := place{s.start, s.end, s.edit}
+	from := at.pos // of the bytes that are to be copied as they are
 	for !w.count || w.size <= w.limit {
 		e := &c.edits[at.edit]
-		w.steps(e.deep)
+		w.steps(1 + int(e.deep))
 		if n := c.known(e, at); n != nil {
-			w.copy(c.data[at.pos:n.start])
-			writeGet(w, n.number)
+			w.copy(c.data[from:n.start])
+			w.get(n.number)
 			at.pos, at.edit = n.end, n.endEdit
+			from = at.pos
 			continue
 		}
 		if e.kind == editEnd || e.pos >= at.end {
-			w.copy(c.data[at.pos:at.end])
+			w.copy(c.data[from:at.end])
 			if len(c.open) == 0 {
 				return
 			}
 			at = c.open[len(c.open)-1]
 			c.open = c.open[:len(c.open)-1]
+			from = at.pos
 			continue
 		}
-		w.copy(c.data[at.pos:e.pos])
 		at.pos, at.edit = e.pos+int32(e.size), at.edit+1
+		if e.kind == editMemoize && c.nodes[e.node].epoch != c.epoch {
+			c.define(&c.nodes[e.node], next)
+			continue
+		}
+		w.copy(c.data[from:e.pos])
+		from = at.pos
 		if e.kind == editDrop {
 			continue
 		}
 		n := &c.nodes[e.node]
-		switch defined := n.epoch == c.epoch; {
-		case e.kind == editMemoize && defined: // inside its own definition
+		switch {
+		case e.kind == editMemoize: // inside its own definition
 			w.op(opPop)
-			writeGet(w, n.number)
+			w.get(n.number)
 			at.pos, at.edit = n.end, n.endEdit
-		case e.kind == editMemoize:
-			w.op(opMemoize)
-			n.epoch, n.number = c.epoch, *next
-			*next++
-		case defined:
-			writeGet(w, n.number)
+			from = at.pos
+		case n.epoch == c.epoch:
+			w.get(n.number)
+		case n.endEdit == n.edit+1: // its own MEMOIZE is all that there is to note
+			w.copy(c.data[n.start:n.end])
+			c.define(n, next)
 		default:
 			if w.count && len(c.open) > 2*len(c.nodes) { // only values that refer to themselves get so far
 				w.size = w.limit + 1
 			}
 			c.open = append(c.open, at)
 			at = place{n.start, n.end, n.edit}
+			from = at.pos
 		}
 	}
+}
+
+// define gives a value the row's next number.
+func (c *Column) define(n *node, next *uint32) {
+	n.epoch, n.number = c.epoch, *next
+	*next++
 }
 
 // known is the outermost value that starts between here and the edit, and that
@@ -174,15 +198,16 @@ func (c *Column) known(e *edit, at place) *node {
 	return nil
 }
 
-func writeGet(w *out, number uint32) {
+func (o *out) get(number uint32) {
 	if number < 256 {
-		w.op(opBinGet, byte(number))
+		o.op(opBinGet)
+		o.op(byte(number))
 		return
 	}
 	var b [5]byte
 	b[0] = opLongBinGet
 	binary.LittleEndian.PutUint32(b[1:], number)
-	w.copy(b[:])
+	o.copy(b[:])
 }
 
 // MaxRows is how many bytes the rows of a column of size bytes may have together:
@@ -210,16 +235,12 @@ func (c *Column) bound() error {
 // get that is written with five. ok is false when a value refers to itself, where
 // a definition may be written more than once.
 func (c *Column) estimate() (most int, ok bool) {
-	row, own := 16, 0
-	for i := range c.edits {
-		if e := &c.edits[i]; e.kind == editGet && e.pos < c.nodes[e.node].end {
-			return 0, false
-		}
+	if c.itself {
+		return 0, false
 	}
-	for i := range c.nodes {
-		if n := &c.nodes[i]; n.wanted {
-			row += int(n.end - n.start)
-		}
+	row, own := 16, 0
+	for _, i := range c.wanted {
+		row += int(c.nodes[i].end - c.nodes[i].start)
 	}
 	for _, e := range c.lists {
 		row += int(e.key.end-e.key.start) + 8
