@@ -23,13 +23,13 @@ MULTIPLIER = 2549297995355413924 << 64 | 4865540595714422341
 INCREMENT = 6364136223846793005 << 64 | 1442695040888963407
 CHEAP = 0xDA942042E4DD58B5
 
-# The small model, and one with another number of everything: an untied head, three query heads to each of
+# The small model, and one with another number of everything: a tied head, three query heads to each of
 # keys, a hidden size that is no multiple of four.
 SMALL = {"vocab_size": 259, "hidden_size": 64, "intermediate_size": 192, "num_hidden_layers": 2, "num_attention_heads": 4,
-         "num_key_value_heads": 2, "head_dim": 32, "rms_norm_eps": 1e-6, "rope_theta": 1e6, "tie_word_embeddings": True,
+         "num_key_value_heads": 2, "head_dim": 32, "rms_norm_eps": 1e-6, "rope_theta": 1e6, "tie_word_embeddings": False,
          "max_position_embeddings": 8192}
 OTHER = {"vocab_size": 41, "hidden_size": 42, "intermediate_size": 70, "num_hidden_layers": 3, "num_attention_heads": 6,
-         "num_key_value_heads": 2, "head_dim": 10, "rms_norm_eps": 1e-3, "rope_theta": 1e4, "tie_word_embeddings": False,
+         "num_key_value_heads": 2, "head_dim": 10, "rms_norm_eps": 1e-3, "rope_theta": 1e4, "tie_word_embeddings": True,
          "max_position_embeddings": 64}
 MODELS = [  # name, config, seed, length of the prompt, positions whose logits are kept
     ("small", SMALL, 1, 1500, [0, 1, 2, 30, 300, 1499]),
@@ -53,7 +53,7 @@ def shapes(c):
     """Name, shape and factor of each tensor, in the order in which they are drawn."""
     h, i, d = c["hidden_size"], c["intermediate_size"], c["head_dim"]
     q, kv = c["num_attention_heads"] * d, c["num_key_value_heads"] * d
-    yield "model.embed_tokens.weight", (c["vocab_size"], h), 0.5
+    yield "model.embed_tokens.weight", (c["vocab_size"], h), 0.1
     for n in range(c["num_hidden_layers"]):
         layer = f"model.layers.{n}."
         for name, shape in [
@@ -70,7 +70,7 @@ def shapes(c):
 def draw(c, seed):
     draws, tensors = pcg_dxsm(seed), {}
     for name, shape, factor in shapes(c):
-        base = 1 if len(shape) == 1 else 0
+        base = 0 if len(shape) == 2 else 2 if name.endswith("q_norm.weight") else 1
         if factor is None:
             factor = 0.5 if base else math.sqrt(3 / shape[1])
         u = np.array([(next(draws) >> 40) - 2**23 for _ in range(math.prod(shape))], dtype=np.float32) / np.float32(2**23)

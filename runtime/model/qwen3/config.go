@@ -29,23 +29,25 @@ var Specials = []string{"<|endoftext|>", "<|im_start|>", "<|im_end|>"}
 // Small is the config of the model that is served when no other is named.
 func Small() Config {
 	return Config{
-		VocabSize:         256 + len(Specials),
-		HiddenSize:        64,
-		IntermediateSize:  192,
-		Layers:            2,
-		Heads:             4,
-		KVHeads:           2,
-		HeadDim:           32,
-		RMSNormEps:        1e-6,
-		RopeTheta:         1e6,
-		TieWordEmbeddings: true,
-		ContextLength:     8192,
-		EOS:               []int64{258, 256},
+		VocabSize:        256 + len(Specials),
+		HiddenSize:       64,
+		IntermediateSize: 192,
+		Layers:           2,
+		Heads:            4,
+		KVHeads:          2,
+		HeadDim:          32,
+		RMSNormEps:       1e-6,
+		RopeTheta:        1e6,
+		ContextLength:    8192,
+		EOS:              []int64{258, 256},
 	}
 }
 
+// SlotBytes is the size of one token's keys and values.
+func (c Config) SlotBytes() int { return 2 * c.Layers * c.KVHeads * c.HeadDim * 4 }
+
 // maxDimension keeps the product of any two dimensions inside an int.
-const maxDimension = 1 << 24
+const maxDimension = 1 << 20
 
 // check names the field that cannot be.
 func (c Config) check() error {

@@ -41,13 +41,13 @@
 // in this order, each tensor row by row; V, H and I are VocabSize, HiddenSize and
 // IntermediateSize, Q and K are Heads and KVHeads times HeadDim:
 //
-//	model.embed_tokens.weight [V, H]     u · 0.5
+//	model.embed_tokens.weight [V, H]     u · 0.1
 //	of each layer, model.layers.N.:
 //	  input_layernorm.weight [H]            1 + u · 0.5
 //	  self_attn.q_proj.weight [Q, H]        u · √(3/H)
 //	  self_attn.k_proj.weight [K, H]        u · √(3/H)
 //	  self_attn.v_proj.weight [K, H]        u · √(3/H)
-//	  self_attn.q_norm.weight [HeadDim]     1 + u · 0.5
+//	  self_attn.q_norm.weight [HeadDim]     2 + u · 0.5
 //	  self_attn.k_norm.weight [HeadDim]     1 + u · 0.5
 //	  self_attn.o_proj.weight [H, Q]        u · √(3/Q)
 //	  post_attention_layernorm.weight [H]   1 + u · 0.5
@@ -58,8 +58,10 @@
 //	lm_head.weight [V, H], if not tied    u · √(3/H)
 //
 // The factors are rounded to float32 before they are multiplied with. A matrix so
-// scaled keeps the size of what it multiplies; the embedding is smaller, because
-// with a tied head and a large one every token is followed by itself.
+// scaled keeps the size of what it multiplies. The embedding is smaller and q_norm
+// larger, so that greedy tokens do not stand still: a large embedding with a tied
+// head has every token followed by itself, and heads that look at everything alike
+// soon see the same in every step.
 //
 // # The small model
 //

@@ -29,6 +29,9 @@ type scratch struct {
 	logits   []float32 // VocabSize
 }
 
+// maxCacheBytes is far above any machine's memory and below what Go can address.
+const maxCacheBytes = 1 << 46
+
 // New makes a model with that many slots. The weights are read, never written:
 // models may share them.
 func New(c Config, w *Weights, slots int, s Sampler) (*Model, error) {
@@ -40,6 +43,9 @@ func New(c Config, w *Weights, slots int, s Sampler) (*Model, error) {
 	}
 	if slots < 1 || slots > math.MaxInt32 {
 		return nil, fmt.Errorf("qwen3: %d slots, expected 1 to %d", slots, math.MaxInt32)
+	}
+	if bytes := float64(slots) * float64(c.SlotBytes()); bytes > maxCacheBytes {
+		return nil, fmt.Errorf("qwen3: %d slots of %d bytes, expected at most %d bytes in all", slots, c.SlotBytes(), int64(maxCacheBytes))
 	}
 	if s == nil {
 		return nil, errors.New("qwen3: no sampler")
@@ -69,11 +75,13 @@ func newScratch(c Config) scratch {
 // angles are the cosines and sines of each position. The angle is a product of
 // float32, as in transformers: far out its rounding shows in the logits.
 func angles(c Config) (cos, sin []float32) {
-	half := c.HeadDim / 2
+	frequencies := make([]float32, c.HeadDim/2)
+	for j := range frequencies {
+		frequencies[j] = float32(1 / math.Pow(c.RopeTheta, float64(2*j)/float64(c.HeadDim)))
+	}
 	for p := range c.ContextLength {
-		for j := range half {
-			frequency := float32(1 / math.Pow(c.RopeTheta, float64(2*j)/float64(c.HeadDim)))
-			s, t := math.Sincos(float64(float32(p) * frequency))
+		for _, f := range frequencies {
+			s, t := math.Sincos(float64(float32(p) * f))
 			sin, cos = append(sin, float32(s)), append(cos, float32(t))
 		}
 	}
@@ -122,6 +130,9 @@ func (m *Model) check(w *model.Work) error {
 		if slot < 0 || int(slot) >= m.slots {
 			return fmt.Errorf("slot %d, expected 0 to %d", slot, m.slots-1)
 		}
+	}
+	if w.Next < -1 || w.Next >= int64(m.config.VocabSize) {
+		return fmt.Errorf("token behind is %d, expected -1 or 0 to %d", w.Next, m.config.VocabSize-1)
 	}
 	for _, id := range w.Logprobs.IDs {
 		if id < 0 || id >= int64(m.config.VocabSize) {

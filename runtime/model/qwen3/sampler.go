@@ -10,12 +10,12 @@ import (
 )
 
 // Sampler makes tokens and log-probabilities of logits, one for each id of the
-// vocabulary. It may change the logits, and must not keep them. An error of it
+// vocabulary. Choose may change the logits; neither may keep them. An error of it
 // is Forward's.
 type Sampler interface {
 	// Choose gives the token behind a work, and with Logprobs.Want its Step.
 	Choose(w *model.Work, logits []float32) (model.Choice, error)
-	// Logprobs says what the logits say of an input token.
+	// Logprobs is what the logits say of an input token.
 	Logprobs(logits []float32, id int64, want model.Logprobs) (model.Position, error)
 }
 

@@ -34,8 +34,8 @@ type tensor struct {
 	scale      float64
 }
 
-func norm(name string, data *[]float32, n int) tensor {
-	return tensor{name, data, 1, n, 1, 0.5}
+func norm(name string, data *[]float32, n int, base float32) tensor {
+	return tensor{name, data, 1, n, base, 0.5}
 }
 
 func matrix(name string, data *[]float32, rows, cols int) tensor {
@@ -45,7 +45,7 @@ func matrix(name string, data *[]float32, rows, cols int) tensor {
 // tensors lists w's in the order of the package documentation. It makes room for
 // the config's number of layers where w has none.
 func (w *Weights) tensors(c Config) []tensor {
-	all := []tensor{{"model.embed_tokens.weight", &w.Embed, c.VocabSize, c.HiddenSize, 0, 0.5}}
+	all := []tensor{{"model.embed_tokens.weight", &w.Embed, c.VocabSize, c.HiddenSize, 0, 0.1}}
 	q, kv := c.Heads*c.HeadDim, c.KVHeads*c.HeadDim
 	if w.Layers == nil {
 		w.Layers = make([]LayerWeights, c.Layers)
@@ -53,20 +53,20 @@ func (w *Weights) tensors(c Config) []tensor {
 	for i := range w.Layers {
 		l, in := &w.Layers[i], fmt.Sprintf("model.layers.%d.", i)
 		all = append(all,
-			norm(in+"input_layernorm.weight", &l.InputNorm, c.HiddenSize),
+			norm(in+"input_layernorm.weight", &l.InputNorm, c.HiddenSize, 1),
 			matrix(in+"self_attn.q_proj.weight", &l.Q, q, c.HiddenSize),
 			matrix(in+"self_attn.k_proj.weight", &l.K, kv, c.HiddenSize),
 			matrix(in+"self_attn.v_proj.weight", &l.V, kv, c.HiddenSize),
-			norm(in+"self_attn.q_norm.weight", &l.QNorm, c.HeadDim),
-			norm(in+"self_attn.k_norm.weight", &l.KNorm, c.HeadDim),
+			norm(in+"self_attn.q_norm.weight", &l.QNorm, c.HeadDim, 2),
+			norm(in+"self_attn.k_norm.weight", &l.KNorm, c.HeadDim, 1),
 			matrix(in+"self_attn.o_proj.weight", &l.O, c.HiddenSize, q),
-			norm(in+"post_attention_layernorm.weight", &l.PostAttentionNorm, c.HiddenSize),
+			norm(in+"post_attention_layernorm.weight", &l.PostAttentionNorm, c.HiddenSize, 1),
 			matrix(in+"mlp.gate_proj.weight", &l.Gate, c.IntermediateSize, c.HiddenSize),
 			matrix(in+"mlp.up_proj.weight", &l.Up, c.IntermediateSize, c.HiddenSize),
 			matrix(in+"mlp.down_proj.weight", &l.Down, c.HiddenSize, c.IntermediateSize),
 		)
 	}
-	all = append(all, norm("model.norm.weight", &w.Norm, c.HiddenSize))
+	all = append(all, norm("model.norm.weight", &w.Norm, c.HiddenSize, 1))
 	if !c.TieWordEmbeddings {
 		all = append(all, matrix("lm_head.weight", &w.Head, c.VocabSize, c.HiddenSize))
 	}
