@@ -3,8 +3,8 @@
 
 The weights are drawn here once more, from PCG-DXSM with the multiplier of its authors (numpy's PCG64DXSM
 has another one), as runtime/model/qwen3's documentation says. For each model the file holds its config,
-the seed, the SHA-256 of all its weights as little-endian float32, a prompt, and the logits over the whole
-vocabulary at some of its positions.
+the seed, the SHA-256 of all its weights as little-endian float32, the rotation at the context's last position,
+a prompt, and the logits over the whole vocabulary at some of its positions.
 Needs torch and transformers. Run: "$(scripts/sglang_env.sh)" scripts/qwen3_golden.py [OUTPUT]
 """
 import hashlib
@@ -94,6 +94,10 @@ def load(c, tensors):
     return model
 
 
+def numbers(tensor):
+    return [float(f"{v:.8g}") for v in tensor.tolist()]
+
+
 def golden(name, c, seed, length, positions):
     tensors = draw(c, seed)
     weights = hashlib.sha256()
@@ -101,12 +105,14 @@ def golden(name, c, seed, length, positions):
         weights.update(data.astype("<f4").tobytes())
     prompt = [(7 * n * n + 3 * n + n // 5) % c["vocab_size"] for n in range(length)]
     with torch.no_grad():
-        logits = load(c, tensors)(torch.tensor([prompt])).logits[0]
+        model = load(c, tensors)
+        logits = model(torch.tensor([prompt])).logits[0]
+        cos, sin = model.model.rotary_emb(logits, torch.tensor([[c["max_position_embeddings"] - 1]]))
     assert logits.dtype == torch.float32
-    rows = [[float(f"{v:.8g}") for v in logits[p].tolist()] for p in positions]
     print(name, f"largest logit {logits.abs().max():.3g}", file=sys.stderr)
     return {"name": name, "config": c, "seed": seed, "weights_sha256": weights.hexdigest(), "prompt": prompt,
-            "positions": positions, "logits": rows}
+            "positions": positions, "cos": numbers(cos[0, 0, :c["head_dim"] // 2]), "sin": numbers(sin[0, 0, :c["head_dim"] // 2]),
+            "logits": [numbers(logits[p]) for p in positions]}
 
 
 def main():

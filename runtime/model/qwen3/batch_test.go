@@ -86,7 +86,7 @@ func TestLogitsDependOnOwnTokensOnly(t *testing.T) {
 	batches, shared, cut := 0, 0, 0
 	for seed := range uint64(8) {
 		r := rand.New(rand.NewPCG(seed, 8))
-		c := []Config{odd(), Small()}[seed%2]
+		c := []Config{odd(), small()}[seed%2]
 		w := seeded(t, c, seed)
 		parts, slots := drawParts(r, 1+r.IntN(6), c.VocabSize)
 		seen := &keeper{}
@@ -148,7 +148,7 @@ func compareAlone(t *testing.T, c Config, w *Weights, p *part) {
 // The small model's tokens are worth comparing: they differ with the prompt and
 // the seed, and do not stand still.
 func TestSmallModelIsLively(t *testing.T) {
-	c := Small()
+	c := small()
 	var all []string
 	for seed := range uint64(2) {
 		w := seeded(t, c, seed)

@@ -21,7 +21,7 @@
 //
 // norm(x) is x / √(mean of squares + RMSNormEps); silu(x) is x / (1 + exp −x). The
 // rotation takes the halves a and b of a head to a·cos − b·sin and b·cos + a·sin;
-// the angle of pair j is p · RopeTheta^(−2j/HeadDim), a float32 product.
+// the angle of pair j is p · (1 / RopeTheta^(2j/HeadDim)), each step in float32.
 //
 // # One order of sums
 //

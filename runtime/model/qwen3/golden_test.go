@@ -37,6 +37,7 @@ type goldenModel struct {
 	Prompt        []int64
 	Positions     []int
 	Logits        [][]float32
+	Cos, Sin      []float32 // of the context's last position
 }
 
 func (g goldenModel) config() Config {
@@ -81,6 +82,23 @@ func TestSeededWeightsAreThoseOfPython(t *testing.T) {
 		}
 		if got := hex.EncodeToString(hash.Sum(nil)); got != g.WeightsSHA256 {
 			t.Errorf("%s: the weights' SHA-256 is %s, want %s", g.Name, got, g.WeightsSHA256)
+		}
+	}
+}
+
+// Far out an angle of float64 is another: this shows before the logits do.
+func TestAnglesAreThoseOfTransformers(t *testing.T) {
+	for _, g := range readGolden(t) {
+		cos, sin := angles(g.config())
+		half, n := g.Config.HeadDim/2, g.Config.ContextLength
+		if len(cos) != n*half || len(sin) != n*half || len(g.Cos) != half || len(g.Sin) != half {
+			t.Fatalf("%s: %d and %d for %d positions, %d in the golden", g.Name, len(cos), len(sin), n, len(g.Cos))
+		}
+		for j := range half {
+			c, s := cos[(n-1)*half+j], sin[(n-1)*half+j]
+			if math.Abs(float64(c-g.Cos[j])) > 1e-6 || math.Abs(float64(s-g.Sin[j])) > 1e-6 {
+				t.Errorf("%s: pair %d at position %d: %v, %v, want %v, %v", g.Name, j, n-1, c, s, g.Cos[j], g.Sin[j])
+			}
 		}
 	}
 }

@@ -24,12 +24,19 @@ func (k *keeper) Logprobs(logits []float32, id int64, want model.Logprobs) (mode
 	return k.Greedy.Logprobs(logits, id, want)
 }
 
-// odd is a config in which no two dimensions are equal, quick to compute.
+// odd is a config with few numbers of each kind, quick to compute.
 func odd() Config {
 	return Config{
 		VocabSize: 40, HiddenSize: 18, IntermediateSize: 30, Layers: 2, Heads: 4, KVHeads: 2, HeadDim: 6,
 		RMSNormEps: 1e-6, RopeTheta: 1e4, ContextLength: 512, EOS: []int64{7},
 	}
+}
+
+// small is the small model's config with a short context, quicker to begin with.
+func small() Config {
+	c := Small()
+	c.ContextLength = 512
+	return c
 }
 
 func seeded(t testing.TB, c Config, seed uint64) *Weights {

@@ -88,7 +88,7 @@ func TestSameTokensThroughTheScheduler(t *testing.T) {
 		"little memory":  func(c *scheduler.Config) { c.MaxTotalTokens, c.Conservativeness = 110, 0.01 },
 		"small prefills": func(c *scheduler.Config) { c.MaxPrefillTokens = 16 },
 	}
-	for _, c := range []Config{odd(), Small()} {
+	for _, c := range []Config{odd(), small()} {
 		w := seeded(t, c, 5)
 		all, want := requests(t, c, w)
 		cached, retracted := 0, 0
