@@ -55,6 +55,8 @@ var rules = []rule{
 	{packages: "runtime/wire/...", tests: runtime, own: true},
 	{packages: "runtime/transport/...", tests: runtime, own: true},
 	{packages: "runtime/tokenizer/...", tests: runtime, own: true},
+	{packages: "runtime/sampling", imports: []string{"runtime/model"}, tests: runtime},
+	{packages: "runtime/model/sim", imports: []string{"runtime/model", "runtime/sampling", "runtime/tokenizer"}, tests: runtime},
 	{packages: "runtime/model/...", tests: runtime, own: true},
 	{packages: "runtime/kvcache/...", tests: runtime, own: true},
 	{packages: "runtime/detokenizer/...", imports: []string{"runtime/tokenizer"}, tests: runtime, own: true},

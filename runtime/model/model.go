@@ -84,7 +84,8 @@ type Sampling struct {
 	RepetitionPenalty float64
 	MinNewTokens      int // fewer than these do not end with a stop token or EOS: the sampler chooses another
 	StopTokenIDs      []int64
-	Seed              *int64
+	LogitBias         map[int64]float64 // added to the ids' logits
+	Seed              *int64            // SGLang's sampling_seed; nil: one is made
 }
 
 // Logprobs says which log-probabilities a work wants beside its token.
