@@ -1,6 +1,7 @@
 package sampling
 
 import (
+	"errors"
 	"fmt"
 	"math"
 
@@ -47,7 +48,7 @@ func (s *Sampler) Choose(w *model.Work, logits []float32) (model.Choice, error) 
 
 func (s *Sampler) choose(w *model.Work, logits []float32) (int64, error) {
 	if w.Sampling == nil {
-		return 0, fmt.Errorf("the work has no sampling parameters")
+		return 0, errors.New("the work has no sampling parameters")
 	}
 	if err := check(w.Sampling, s.limits.VocabSize); err != nil {
 		return 0, err

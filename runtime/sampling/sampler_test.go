@@ -202,3 +202,38 @@ func TestChooseErrors(t *testing.T) {
 		t.Errorf("New: error %v", err)
 	}
 }
+
+func TestDrawAtItsEdges(t *testing.T) {
+	s := newSampler(t, 4)
+	if err := s.take([]float32{-1000, 3, 3, -1000}); err != nil { // e^-1003 is 0
+		t.Fatal(err)
+	}
+	p := Default()
+	for _, test := range []struct {
+		u    float64
+		want int64
+	}{{0, 1}, {math.Nextafter(0.5, 0), 1}, {0.5, 2}, {Uniform(math.MaxUint64), 2}, {1, 2}} {
+		if got := s.draw(&p, 3, test.u); got != test.want {
+			t.Errorf("u %g: id %d, want %d", test.u, got, test.want)
+		}
+	}
+	// What is exactly at min_p's edge stays.
+	p.MinP = 1
+	if got := weightsOf(s, &p); !slices.Equal(got, []float64{0, 0.5, 0.5, 0}) {
+		t.Errorf("min_p 1 leaves %v of two equals, want both", got)
+	}
+}
+
+func TestKeys(t *testing.T) {
+	one, minus := int64(1), int64(-1)
+	if Key(&one, 5, "a") != Key(&one, 6, "b") {
+		t.Error("a request's seed is not all that counts")
+	}
+	keys := map[[2]uint64]bool{}
+	for _, k := range [][2]uint64{Key(&one, 5, "a"), Key(&minus, 5, "a"), Key(nil, 1, "a"), Key(nil, 2, "a"), Key(nil, 1, "b")} {
+		keys[k] = true
+	}
+	if len(keys) != 5 {
+		t.Errorf("%d keys of 5 that should differ: %v", len(keys), keys)
+	}
+}
