@@ -143,19 +143,8 @@ func (s *Sampler) adjust(w *model.Work) error {
 // draw is steps 6 to 8.
 func (s *Sampler) draw(p *model.Sampling, best, u float64) int64 {
 	total := s.soften(best, temperature(p))
-	kept := s.logits
-	last := int32(len(kept) - 1) // in the ranking, of those that the filters keep
-	filtered := p.TopP < 1 || p.MinP > 0 || p.TopK != -1 && p.TopK < len(kept)
-	if filtered {
-		last = s.cut(p, total)
-		total = 0
-		for id, weight := range s.weights {
-			if !s.ranking.before(last, int32(id)) {
-				total += weight
-			} else {
-				s.weights[id] = 0
-			}
-		}
+	if p.TopP < 1 || p.MinP > 0 || p.TopK != -1 && p.TopK < len(s.logits) {
+		total = s.filter(s.cut(p, total))
 	}
 	target, sum, chosen := float64(u*total), 0.0, 0
 	for id, weight := range s.weights {
@@ -178,6 +167,20 @@ func (s *Sampler) soften(best, temperature float64) float64 {
 		weight := math.Exp((l - best) / temperature)
 		s.weights = append(s.weights, weight)
 		total += weight
+	}
+	return total
+}
+
+// filter takes the weight of what comes behind the token in the ranking, and
+// returns the sum of the others.
+func (s *Sampler) filter(last int32) float64 {
+	total := 0.0
+	for id, weight := range s.weights {
+		if s.ranking.before(last, int32(id)) {
+			s.weights[id] = 0
+		} else {
+			total += weight
+		}
 	}
 	return total
 }
