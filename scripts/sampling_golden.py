@@ -30,12 +30,12 @@ from transformers.generation import logits_process
 
 VOCAB = 48
 EOS = [45, 47]
-PENALIZERS = {
+PENALIZERS = [
     penaltylib.BatchedFrequencyPenalizer,
     penaltylib.BatchedMinNewTokensPenalizer,
     penaltylib.BatchedPresencePenalizer,
     penaltylib.BatchedRepetitionPenalizer,
-}
+]
 
 
 def some_params(rng):
