@@ -17,7 +17,7 @@ const sglangPage = "docs/sglang.md"
 
 // The page's tables stand between <!-- run: NAME --> and <!-- end -->, and are
 // made here from results/runs/NAME, so that no figure is typed by hand.
-var runMarks = regexp.MustCompile(`(?s)<!-- run: ([a-z-]+) -->\n(.*?)<!-- end -->`)
+var runMarks = regexp.MustCompile(`(?s)<!-- run: ([a-z0-9-]+) -->\n(.*?)<!-- end -->`)
 
 func TestSGLangPageTables(t *testing.T) {
 	got, err := os.ReadFile(sglangPage)
@@ -102,7 +102,7 @@ func TestSGLangPageRunsAreNamed(t *testing.T) {
 		t.Fatal(err)
 	}
 	seeds := map[string]string{}
-	for _, m := range regexp.MustCompile(`(?m)^(?:sglang_)?run ([a-z-]+) --seed ([0-9]+) `).FindAllStringSubmatch(string(runs), -1) {
+	for _, m := range regexp.MustCompile(`(?m)^(?:sglang_)?run ([a-z0-9-]+) --seed ([0-9]+) `).FindAllStringSubmatch(string(runs), -1) {
 		if other := seeds[m[2]]; other != "" {
 			t.Errorf("%s and %s have the same seed %s", m[1], other, m[2])
 		}
