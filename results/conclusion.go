@@ -40,7 +40,7 @@ func (r Result) Conclusion() string {
 
 // primaryLegend says what the table of primary cells holds.
 func (r report) primaryLegend() string {
-	s := "slow-down: 100 (candidate/reference - 1), the median over rounds, positive is slower; bounds: one-sided,\n" +
+	s := "slow-down: 100 (candidate/reference - 1), of the median of the rounds' log ratios, positive is slower; bounds: one-sided,\n" +
 		"all cells together at " + significant(ref100(r.Analysis.Level), 3) + " % each side; "
 	if r.Kind == KindAnytime {
 		s += "e-value: of the signs, valid at every look; "

@@ -3,6 +3,7 @@ package results
 import (
 	"fmt"
 	"math"
+	"path"
 	"strings"
 
 	"github.com/fanoutbench/fanoutbench/results/verdict"
@@ -191,10 +192,20 @@ func reproduces(old, new *Folder) error {
 	return fmt.Errorf("results: reproduce: %s and %s differ: %s", old.Dir, new.Dir, strings.Join(found, "; "))
 }
 
+// unstamped is a runtime without the version that the go command gives a program of
+// this module: that depends on how it was built, and sources say what it is.
+func unstamped(runtime string) string {
+	if name, _, _ := strings.Cut(runtime, " "); name == path.Base(Module) {
+		return name
+	}
+	return runtime
+}
+
 // rebuiltOtherwise says in what an arm differs from the one that it was rebuilt
 // from. A record that is older than an option lacks its default, so options are
 // compared where both have them.
 func rebuiltOtherwise(old, new Arm) []string {
+	old.Runtime, new.Runtime = unstamped(old.Runtime), unstamped(new.Runtime)
 	found := differing(old, new, "spec", "sources", "binary_sha256", "layouts", "options", "revision", "modified", "patch", "again")
 	if s := SourcesDiffer(old.Sources, new.Sources); s != "" {
 		found = append(found, "sources: "+s)

@@ -192,6 +192,23 @@ func TestCompareRefuses(t *testing.T) {
 	wantError(t, err, filepath.Base(again.Dir), "invalid")
 }
 
+// How a program of this module was built decides what version it is stamped with; of
+// another's runtime the version says what it is.
+func TestRebuiltUnderAnotherStamp(t *testing.T) {
+	for _, c := range []struct {
+		old, new string
+		same     bool
+	}{
+		{"fanoutbench v0.0.0-20261201001542-39900eace6e1", "fanoutbench (devel)", true},
+		{"sglang 0.5.21", "sglang 0.5.23", false},
+		{"fanoutbench (devel)", "sglang 0.5.23", false},
+	} {
+		if found := rebuiltOtherwise(Arm{Runtime: c.old}, Arm{Runtime: c.new}); (len(found) == 0) != c.same {
+			t.Errorf("%s and %s: %q, want them the same: %v", c.old, c.new, found, c.same)
+		}
+	}
+}
+
 func FuzzReproduces(f *testing.F) {
 	f.Add([]byte(`{"schema": 1}`))
 	r := Reproduces{Schema: Schema, Old: RunHashes{sum(nil), sum(nil), sum(nil)}, New: RunHashes{sum(nil), sum(nil), sum(nil)}, Cells: []Reproduction{{Count: 1}}}

@@ -21,7 +21,7 @@ import (
 func (f *runFlags) addArms(c *cobra.Command) {
 	fl := c.Flags()
 	fl.StringVar(&f.reference, "reference", defaultReference, "the arm to compare with: builtin:STRATEGY, dir:PATH, git:REV, sglang:VERSION or exec:COMMAND; of a dir: or git: candidate, if not given, the merge base with the default branch")
-	fl.StringVar(&f.candidate, "candidate", defaultCandidate, "the arm in question; inside an SGLang checkout, if not given, that checkout as it lies there")
+	fl.StringVar(&f.candidate, "candidate", defaultCandidate, "the arm in question (with --loop router: "+defaultRouter+"); inside an SGLang checkout, if not given, that checkout as it lies there")
 	fl.StringArrayVar(&f.sets, "set", nil, "option NAME=VALUE of both arms, repeatable")
 	fl.StringArrayVar(&f.referenceSets, "reference-set", nil, "option of the reference")
 	fl.StringArrayVar(&f.candidateSets, "candidate-set", nil, "option of the candidate")

@@ -50,7 +50,7 @@ func newReproduce() *cobra.Command {
 		results.Candidate: fl.String("candidate", "", "the same for the candidate"),
 	}
 	fl.StringVar(&r.recorded, "stream", "", "recorded:DIR, of a run with a recorded stream: where it lies now")
-	fl.StringVar(&r.interpreter, "python", "", "the interpreter that runs SGLang trees")
+	fl.StringVar(&r.interpreter, "python", "", "the interpreter that runs SGLang trees (default: that of the active virtual environment, else python3; the run does not say where its own was)")
 	return c
 }
 
