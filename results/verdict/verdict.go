@@ -94,11 +94,7 @@ func Judge(f Family) (Judgement, error) {
 		}
 		return j, nil
 	}
-	test := f.fixed
-	if f.Anytime {
-		test = f.anytime
-	}
-	if err := test(&j); err != nil {
+	if err := f.decideCells(&j); err != nil {
 		return j, err
 	}
 	for i := range j.Cells {
@@ -106,6 +102,14 @@ func Judge(f Family) (Judgement, error) {
 	}
 	j.Decision, j.Reason = f.together(j)
 	return j, nil
+}
+
+// decideCells decides each cell of a described family as its plan asks.
+func (f Family) decideCells(j *Judgement) error {
+	if f.Anytime {
+		return f.anytime(j)
+	}
+	return f.fixed(j)
 }
 
 func (f Family) check() error {
@@ -197,15 +201,25 @@ func (f Family) together(j Judgement) (decision, reason string) {
 }
 
 // Settled says whether an anytime plan may end: every cell is decided. Before
-// MinRounds, and in a family with a hole, it may not.
+// MinRounds, and in a family with a hole, it may not. It is asked after every round,
+// so it leaves out what Judge says beside the decisions: what would settle a cell
+// takes longer to find than whether it is settled.
 func Settled(f Family) (bool, error) {
-	f.Control = nil
-	j, err := Judge(f)
-	if err != nil {
+	if err := f.check(); err != nil {
+		return false, err
+	}
+	if decision, _ := f.undecidable(); decision != "" {
+		return false, nil
+	}
+	j := Judgement{Cells: make([]Judged, len(f.Cells))}
+	for i := range f.Cells {
+		f.describe(i, &j.Cells[i])
+	}
+	if err := f.decideCells(&j); err != nil {
 		return false, err
 	}
 	for _, c := range j.Cells {
-		if c.Decision == Inconclusive || c.Decision == Insufficient {
+		if c.Decision == Inconclusive {
 			return false, nil
 		}
 	}
