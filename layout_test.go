@@ -65,6 +65,7 @@ var rules = []rule{
 	{packages: "runtime/router/...", imports: []string{"runtime/wire/...", "runtime/transport/..."}, tests: runtime, own: true},
 	{packages: "runtime/server/...", imports: []string{
 		"runtime/wire/...", "runtime/transport/...", "runtime/tokenizer", "runtime/detokenizer", "runtime/fanout/...", "runtime/router/...", "runtime/scheduler",
+		"runtime/model/...", "runtime/sampling",
 	}, tests: runtime, own: true},
 
 	{packages: "cmd/internal/controller/...", imports: with(harness, "runtime/wire/...", "runtime/transport/..."), tests: processes, own: true},
