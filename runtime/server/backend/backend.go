@@ -33,7 +33,9 @@ func Describe(a args.Args) (Info, error) { panic("not built yet") }
 func NewTokenizer(a args.Args) (Tokenizer, error) { panic("not built yet") }
 
 // NewModel makes the model with room for slots tokens. ctx ends a simulated step's sleep.
-func NewModel(ctx context.Context, a args.Args, slots int) (model.Model, error) { panic("not built yet") }
+func NewModel(ctx context.Context, a args.Args, slots int) (model.Model, error) {
+	panic("not built yet")
+}
 
 // Slots is MaxTotalTokens, or what MemFractionStatic allows; an error names the
 // sizes when there is too little memory.

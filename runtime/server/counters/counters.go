@@ -26,8 +26,8 @@ func Create(path string, specs []Spec) (*Set, error) { panic("not built yet") }
 
 // Counter, Gauge and Histogram return a metric; an unknown name, or one of
 // another kind, is a fault of the program and panics.
-func (s *Set) Counter(name string) *Counter { panic("not built yet") }
-func (s *Set) Gauge(name string) *Gauge { panic("not built yet") }
+func (s *Set) Counter(name string) *Counter     { panic("not built yet") }
+func (s *Set) Gauge(name string) *Gauge         { panic("not built yet") }
 func (s *Set) Histogram(name string) *Histogram { panic("not built yet") }
 
 // Close unmaps the file and leaves it.
@@ -35,12 +35,12 @@ func (s *Set) Close() error { panic("not built yet") }
 
 type Counter struct{}
 
-func (c *Counter) Add(n uint64) { panic("not built yet") }
+func (c *Counter) Add(n uint64)  { panic("not built yet") }
 func (c *Counter) Value() uint64 { panic("not built yet") }
 
 type Gauge struct{}
 
-func (g *Gauge) Set(v float64) { panic("not built yet") }
+func (g *Gauge) Set(v float64)  { panic("not built yet") }
 func (g *Gauge) Value() float64 { panic("not built yet") }
 
 type Histogram struct{}
