@@ -127,17 +127,6 @@ type TokenizerWorkerRegistrationReq struct {
 	WorkerIPCName string
 }
 
-// Encode appends m's frame to dst.
-func Encode(dst []byte, m Message) ([]byte, error) { panic("not built yet") }
-
-// Decode decodes a frame of any class of this package. The message holds none of
-// the frame's memory.
-func Decode(frame []byte) (Message, error) { panic("not built yet") }
-
-// WorkerIPC reads http_worker_ipc from a frame's first bytes, and no more of it:
-// for a router, which passes answers on as they are.
-func WorkerIPC(frame []byte) (string, error) { panic("not built yet") }
-
 // Class is the name on the wire.
 func (*TokenizedGenerateReqInput) Class() string { return "TokenizedGenerateReqInput" }
 
