@@ -1,6 +1,8 @@
 package counters
 
-// Kind of a slot.
+import "fmt"
+
+// Kind of a metric.
 type Kind string
 
 // The kinds.
@@ -8,67 +10,113 @@ const (
 	KindCounter   Kind = "counter"
 	KindGauge     Kind = "gauge"
 	KindHistogram Kind = "histogram"
+	KindBeat      Kind = "beat" // a loop's sign of life
 )
 
 // Spec describes one metric of a part.
 type Spec struct {
-	Name    string // snake_case
-	Help    string
-	Kind    Kind
-	Buckets []float64 // upper bounds of a histogram, ascending, without +Inf
+	Name    string    `json:"name"` // snake_case
+	Help    string    `json:"help"`
+	Kind    Kind      `json:"kind"`
+	Buckets []float64 `json:"buckets,omitempty"` // upper bounds of a histogram, ascending, without +Inf
+}
+
+// words is how many the metric takes in the file.
+func (s Spec) words() int {
+	if s.Kind == KindHistogram {
+		return len(s.Buckets) + 2 // the one beyond all bounds, and the sum
+	}
+	return 1
 }
 
 // Set is a part's counters. Its methods may be called by many goroutines.
-type Set struct{}
+type Set struct {
+	path    string
+	file    *mapping
+	metrics map[string]slot
+}
 
-// Create makes the file, which must not exist.
-func Create(path string, specs []Spec) (*Set, error) { panic("not built yet") }
+// slot is where a metric lies.
+type slot struct {
+	spec  Spec
+	words []word
+}
 
-// Counter, Gauge and Histogram return a metric; an unknown name, or one of
+// Create makes the file, which must not exist. Another process sees all of it or
+// nothing. The folder must be the server's own: who cuts the file short while it
+// is mapped kills every process that counts in it.
+func Create(path string, specs []Spec) (*Set, error) {
+	if err := check(specs); err != nil {
+		return nil, fmt.Errorf("counters %s: %w", path, err)
+	}
+	header := encode(specs)
+	file, err := createFile(path, header, total(specs))
+	if err != nil {
+		return nil, fmt.Errorf("counters %s: %w", path, err)
+	}
+	return &Set{path: path, file: file, metrics: slots(specs, file.words)}, nil
+}
+
+// slots deals the words out.
+func slots(specs []Spec, words []word) map[string]slot {
+	all := make(map[string]slot, len(specs))
+	for _, s := range specs {
+		n := s.words()
+		all[s.Name] = slot{s, words[:n:n]}
+		words = words[n:]
+	}
+	return all
+}
+
+func total(specs []Spec) int {
+	n := 0
+	for _, s := range specs {
+		n += s.words()
+	}
+	return n
+}
+
+// Counter, Gauge, Histogram and Beat return a metric; an unknown name, or one of
 // another kind, is a fault of the program and panics.
-func (s *Set) Counter(name string) *Counter     { panic("not built yet") }
-func (s *Set) Gauge(name string) *Gauge         { panic("not built yet") }
-func (s *Set) Histogram(name string) *Histogram { panic("not built yet") }
-
-// Close unmaps the file and leaves it.
-func (s *Set) Close() error { panic("not built yet") }
-
-type Counter struct{}
-
-func (c *Counter) Add(n uint64)  { panic("not built yet") }
-func (c *Counter) Value() uint64 { panic("not built yet") }
-
-type Gauge struct{}
-
-func (g *Gauge) Set(v float64)  { panic("not built yet") }
-func (g *Gauge) Value() float64 { panic("not built yet") }
-
-type Histogram struct{}
-
-func (h *Histogram) Observe(v float64) { panic("not built yet") }
-
-// Value of a metric that was read.
-type Value struct {
-	Spec   Spec
-	Count  uint64 // of a counter its value, of a histogram its observations
-	Gauge  float64
-	Sum    float64  // of a histogram
-	Bucket []uint64 // of a histogram, not cumulative, the last one beyond all bounds
+func (s *Set) Counter(name string) *Counter {
+	return &Counter{&s.slot(name, KindCounter).words[0], s.file}
 }
 
-// Read reads the counters of a part that may live or be dead.
-func Read(path string) (map[string]Value, error) { panic("not built yet") }
-
-// Ledger is the sum over the parts of a server.
-type Ledger struct {
-	Built                       uint64
-	Delivered                   uint64
-	Dropped                     map[string]uint64 // by reason: router, detokenizer, client_left, unknown
-	Missing, Doubled, Reordered uint64
+// Gauge returns a gauge.
+func (s *Set) Gauge(name string) *Gauge {
+	return &Gauge{&s.slot(name, KindGauge).words[0], s.file}
 }
 
-// InFlight is what is neither delivered nor dropped; negative: more came than was built.
-func (l Ledger) InFlight() int64 { panic("not built yet") }
+// Histogram returns a histogram.
+func (s *Set) Histogram(name string) *Histogram {
+	m := s.slot(name, KindHistogram)
+	return &Histogram{m.spec.Buckets, m.words, s.file}
+}
 
-// ReadLedger adds up the counters of all parts in a server's folder.
-func ReadLedger(folder string) (Ledger, error) { panic("not built yet") }
+// Beat returns the sign of life of one of the part's loops.
+func (s *Set) Beat(name string) *Beat {
+	return &Beat{&s.slot(name, KindBeat).words[0], s.file}
+}
+
+func (s *Set) slot(name string, kind Kind) slot {
+	m, ok := s.metrics[name]
+	if !ok {
+		panic(fmt.Sprintf("counters %s: no metric %q was declared", s.path, name))
+	}
+	if m.spec.Kind != kind {
+		panic(fmt.Sprintf("counters %s: %s was declared as a %s, not as a %s", s.path, name, m.spec.Kind, kind))
+	}
+	return m
+}
+
+// Close says that the part has ended in order: its beats stop counting as stuck.
+// The file stays, and so does the mapping while any metric is in use: a goroutine
+// that counts after Close counts still, and does not crash the process.
+func (s *Set) Close() error {
+	for name, m := range s.metrics {
+		if m.spec.Kind == KindBeat {
+			s.Beat(name).end()
+		}
+	}
+	return nil
+}
