@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"reflect"
 	"testing"
+
+	"github.com/fanoutbench/fanoutbench/runtime/wire"
 )
 
 // TestRoundTrip decodes what was encoded of random messages of every class.
@@ -26,4 +28,29 @@ func TestRoundTrip(t *testing.T) {
 			t.Fatalf("message %d:\n got %+v\nwant %+v", i, got, m)
 		}
 	}
+}
+
+func mustEncode(t testing.TB, m Message) []byte {
+	t.Helper()
+	frame, err := Encode(nil, m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return frame
+}
+
+// encoded is what a codec writes for the field at p, as a plain value.
+func encoded(t *testing.T, c codec, p any) wire.Value {
+	t.Helper()
+	w := wire.NewWriter(nil)
+	if err := c.encode(w, p); err != nil {
+		t.Fatal(err)
+	}
+	r := wire.NewReader(w.Release())
+	defer r.Release()
+	v, err := r.Value()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
 }
