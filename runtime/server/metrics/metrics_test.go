@@ -191,6 +191,18 @@ func TestFaultsFailTheScrape(t *testing.T) {
 	}
 }
 
+// Parts may say in their own words what they count; the first one's words go out.
+func TestHelpOfSeveralParts(t *testing.T) {
+	folder := t.TempDir()
+	for _, name := range []string{"b", "a"} {
+		create(t, folder, name, counters.Spec{Name: "bytes", Help: "Sent by " + name + ".", Kind: counters.KindCounter})
+	}
+	text := must(t, serve(t, folder))
+	if !strings.Contains(text, "# HELP fanoutbench:bytes_total Sent by a.\n") || strings.Count(text, "\nfanoutbench:bytes_total{") != 2 {
+		t.Error(ours(text))
+	}
+}
+
 // Every name of the table goes out as SGLang's, whatever the parts say of it.
 func TestTable(t *testing.T) {
 	folder := t.TempDir()
