@@ -21,8 +21,8 @@ type Reproduces struct {
 	Schema    int            `json:"schema"`
 	Old       RunHashes      `json:"old"`
 	New       RunHashes      `json:"new"`
-	MarginPct float64        `json:"margin_pct"`
-	Rebuilt   []string       `json:"rebuilt"` // how each arm was had again, and what was compared
+	MarginPct float64        `json:"margin_pct"` // slow-down, in per cent of the reference, that still counts as equal
+	Rebuilt   []string       `json:"rebuilt"`    // how each arm was had again, and what was compared
 	Cells     []Reproduction `json:"cells"`
 }
 
