@@ -48,7 +48,7 @@ func (g GateReport) Text() []byte {
 	outcome, reason := g.Outcome()
 	fmt.Fprintf(&b, "gate: %s: %s\n", outcome, oneLine(reason))
 	if t := g.Times; t != nil {
-		fmt.Fprintf(&b, "times: %s, margin %g %%, %d rounds, %s plan\n", t.Outcome, t.MarginPct, t.Rounds, t.Kind)
+		fmt.Fprintf(&b, "times: %s, margin %g %%, %s, %s plan\n", t.Outcome, t.MarginPct, counted(t.Rounds, "round"), t.Kind)
 		writeTable(&b, t.table(), []int{0, 1, 3, 4})
 	}
 	if c := g.Counters; c != nil {
@@ -104,7 +104,7 @@ func (g GateReport) Markdown(command []string) []byte {
 		fmt.Fprintf(&b, "- %s: %s\n", name, escaped(g.Folder.Result.Arms[name].Spec+revisionText(g.Folder.Result.Arms[name])))
 	}
 	if t := g.Times; t != nil {
-		fmt.Fprintf(&b, "- margin %g %%, %d rounds, %s plan\n\n", t.MarginPct, t.Rounds, t.Kind)
+		fmt.Fprintf(&b, "- margin %g %%, %s, %s plan\n\n", t.MarginPct, counted(t.Rounds, "round"), t.Kind)
 		markdownTable(&b, allEscaped(t.table()), []int{0, 1, 3, 4})
 	}
 	if c := g.Counters; c != nil {

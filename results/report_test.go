@@ -223,3 +223,11 @@ func TestEscaped(t *testing.T) {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }
+
+func TestCounted(t *testing.T) {
+	for n, want := range map[int]string{0: "0 rounds", 1: "1 round", 2: "2 rounds"} {
+		if got := counted(n, "round"); got != want {
+			t.Errorf("counted(%d) is %q, want %q", n, got, want)
+		}
+	}
+}
