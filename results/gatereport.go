@@ -121,8 +121,10 @@ func (g GateReport) Markdown(command []string) []byte {
 		}
 	}
 	b.WriteString("\nChecked from the run folder, and measured with fresh coins, by\n\n")
-	for _, line := range [][]string{{"fanoutbench", "verify", g.Folder.Dir}, command, g.Folder.Result.Environment.Command} {
-		fmt.Fprintf(&b, "    %s\n", shellLine(line))
+	lines := append([]string{shellLine([]string{"fanoutbench", "verify", g.Folder.Dir}), shellLine(command)},
+		withPlaces(shellLine(g.Folder.Result.Environment.Command))...)
+	for _, line := range lines {
+		fmt.Fprintf(&b, "    %s\n", line)
 	}
 	fmt.Fprintf(&b, "\nseed %d, plan sha256 %s, raw sha256 %s\n", g.Folder.Plan.Seed, g.Folder.PlanSHA256, g.Folder.RawSHA256)
 	return b.Bytes()
