@@ -29,11 +29,11 @@ var Decisions = []string{
 // paired reduction of the summary is the same with the other sign.
 type Analysis struct {
 	Decision string            `json:"decision"`
-	Reason   string            `json:"reason"` // one sentence
-	Level    float64           `json:"level"`  // of the whole family together, 0.95
-	Rounds   int               `json:"rounds"` // counted rounds that there are
-	Flips    int               `json:"flips,omitempty"`
-	Sampled  bool              `json:"sampled,omitempty"` // flips were drawn from the plan's seed, not enumerated
+	Reason   string            `json:"reason"`            // one sentence
+	Level    float64           `json:"level"`             // of the whole family together, 0.95
+	Rounds   int               `json:"rounds"`            // counted rounds that there are
+	Flips    int               `json:"flips,omitempty"`   // patterns of signs that the p-values are counted over
+	Sampled  bool              `json:"sampled,omitempty"` // the patterns were drawn from the plan's seed, not enumerated
 	Primary  []PrimaryAnalysis `json:"primary"`           // as the plan lists them
 	Control  *ControlAnalysis  `json:"control,omitempty"`
 	Effects  []Effect          `json:"effects"` // every cell and metric, in the order of the summary: descriptive
@@ -49,10 +49,10 @@ type PrimaryAnalysis struct {
 	Reason   string `json:"reason"`
 
 	SlowdownPct *float64 `json:"slowdown_pct,omitempty"` // the median of the rounds' log ratios, as a slow-down
-	LowerPct    *float64 `json:"lower_pct,omitempty"`    // one-sided bounds, simultaneous over the family at Level each side
-	UpperPct    *float64 `json:"upper_pct,omitempty"`
-	P           *float64 `json:"p,omitempty"`       // two-sided, adjusted for the family; fixed plans
-	EValue      *float64 `json:"e_value,omitempty"` // anytime plans
+	LowerPct    *float64 `json:"lower_pct,omitempty"`    // one-sided bound, simultaneous over the family at level each side
+	UpperPct    *float64 `json:"upper_pct,omitempty"`    // the same from above
+	P           *float64 `json:"p,omitempty"`            // two-sided, adjusted for the family; fixed plans
+	EValue      *float64 `json:"e_value,omitempty"`      // anytime plans
 
 	SpreadPct         *float64 `json:"spread_pct,omitempty"`          // of one round's log ratio, robust
 	SmallestEffectPct *float64 `json:"smallest_effect_pct,omitempty"` // that these rounds would find with 80 % power

@@ -22,8 +22,8 @@ const MaxCalibration = 4 << 20
 type Calibration struct {
 	Schema      int               `json:"schema"`
 	ToolVersion string            `json:"tool_version"`
-	Fingerprint string            `json:"fingerprint"` // see Fingerprint
-	Host        map[string]string `json:"host"`        // the facts behind it
+	Fingerprint string            `json:"fingerprint"` // SHA-256 of the facts in host
+	Host        map[string]string `json:"host"`        // facts that outlive a reboot and that times depend on
 	MadeAt      time.Time         `json:"made_at"`
 	ExpiresAt   time.Time         `json:"expires_at"`
 	Passed      bool              `json:"passed"`
@@ -35,7 +35,7 @@ type Calibration struct {
 	LookRounds   int               `json:"look_rounds"`   // rounds of a look
 	Looks        int               `json:"looks"`         // disjoint stretches of A/A rounds, each tested as a run of its own
 	FalseAlarms  int               `json:"false_alarms"`  // looks that named a cell faster or slower
-	AlarmRate    Interval          `json:"alarm_rate"`    // of the looks, exact, 0 to 1
+	AlarmRate    Interval          `json:"alarm_rate"`    // interval of the share of looks with one, 0 to 1, exact
 	Cells        []CalibrationCell `json:"cells"`         // of A/A on one executable: every cell and metric
 	Delays       []FoundDelay      `json:"delays"`
 }
@@ -65,11 +65,11 @@ type CalibrationCell struct {
 	Metric            string    `json:"metric"`
 	Primary           bool      `json:"primary"`
 	ReferenceMS       *float64  `json:"reference_ms"`
-	SpreadPct         *float64  `json:"spread_pct,omitempty"` // of one round's log ratio, robust
-	Lag1              *float64  `json:"lag1,omitempty"`
+	SpreadPct         *float64  `json:"spread_pct,omitempty"`          // of one round's log ratio, robust
+	Lag1              *float64  `json:"lag1,omitempty"`                // correlation of neighbouring rounds
 	PositionPct       *float64  `json:"position_pct,omitempty"`        // slow-down of the arm that goes first
 	PositionP         *float64  `json:"position_p,omitempty"`          // two-sided
-	SmallestEffectPct *float64  `json:"smallest_effect_pct,omitempty"` // that look_rounds rounds find with 80 % power, over the family
+	SmallestEffectPct *float64  `json:"smallest_effect_pct,omitempty"` // that look_rounds rounds find with 80 % power, corrected for the family
 	P                 []float64 `json:"p"`                             // of each look for this cell alone, in order
 	PExcess           *float64  `json:"p_excess,omitempty"`            // most by which the share of p-values up to some p exceeds it: 0 where they are uniform or larger
 }

@@ -259,31 +259,3 @@ func TestBenchHasEveryRound(t *testing.T) {
 		}
 	}
 }
-
-// What the schemas of result and others both define is the same.
-func TestReportSchemaSharesDefinitions(t *testing.T) {
-	defs := func(file string) map[string]any {
-		var s struct {
-			Defs map[string]any `json:"$defs"`
-		}
-		if err := json.Unmarshal([]byte(content(t, "schema", file)), &s); err != nil {
-			t.Fatal(err)
-		}
-		return s.Defs
-	}
-	result := defs("result.schema.json")
-	for file, least := range map[string]int{"report.schema.json": 8, "merged.schema.json": 4, "reproduces.schema.json": 1} {
-		shared := 0
-		for name, def := range defs(file) {
-			if want, ok := result[name]; ok {
-				shared++
-				if !reflect.DeepEqual(def, want) {
-					t.Errorf("%s defines %s otherwise than result.schema.json; copy it from there", file, name)
-				}
-			}
-		}
-		if shared < least {
-			t.Errorf("%s shares %d definitions, want %d", file, shared, least)
-		}
-	}
-}

@@ -11,23 +11,22 @@ import (
 
 // Disturbance is what went on beside a trial, from before its line was sent to
 // after its result had come: longer than the timed part, which nothing is read
-// in. What the system does not tell is nil; a trial of which nothing is known
+// in. What the system does not tell is absent; a trial of which nothing is known
 // has no disturbance at all.
 type Disturbance struct {
-	// StealTicks is the time that the host gave to others, over all CPUs, in
-	// ticks of 10 ms (proc/stat).
+	// Time that the host gave to others, over all CPUs, in ticks of 10 ms
+	// (proc/stat).
 	StealTicks *int64 `json:"steal_ticks,omitempty"`
-	// PressureUS is for how many microseconds some process of the machine waited
-	// for a CPU (the total of "some" in proc/pressure/cpu).
+	// Microseconds in which some process of the machine waited for a CPU (the
+	// total of "some" in proc/pressure/cpu).
 	PressureUS *int64 `json:"pressure_us,omitempty"`
-	// Involuntary and Voluntary are context switches of all threads of the arm's
-	// processes (proc/PID/task/TID/status): taken off the CPU, and gone to wait.
-	// A thread that ended meanwhile takes its last ones with it.
+	// Context switches of all threads of the arm's processes that took them off
+	// the CPU (proc/PID/task/TID/status). A thread that ended meanwhile takes its
+	// last ones with it.
 	Involuntary *int64 `json:"involuntary,omitempty"`
-	Voluntary   *int64 `json:"voluntary,omitempty"`
-	// LowestKHz and HighestKHz are over all CPUs, at the trial's end.
-	LowestKHz  *int64 `json:"lowest_khz,omitempty"`
-	HighestKHz *int64 `json:"highest_khz,omitempty"`
+	Voluntary   *int64 `json:"voluntary,omitempty"`   // those that went to wait
+	LowestKHz   *int64 `json:"lowest_khz,omitempty"`  // over all CPUs, at the trial's end
+	HighestKHz  *int64 `json:"highest_khz,omitempty"` // likewise
 }
 
 // Reading is what the system tells at one moment. Two of them make a

@@ -14,8 +14,17 @@
 //
 // Create makes the folder, Append adds a trial, Finish reads plan and trials
 // back and writes the result. A folder without result.json is a run whose driver
-// died; ReadPlan and ReadTrials read what there is. The JSON Schemas (2020-12)
-// are in schema/, and a test holds them against the records.
+// died; ReadPlan and ReadTrials read what there is.
+//
+// # Schemas
+//
+// The JSON Schemas (2020-12) in schema/ are made from the records: keys, types,
+// what may be null and what is required from the Go types, descriptions from the
+// comments of types and fields, lists of words and limits from the variables and
+// constants that the checks use (schemarules_test.go). A field that is added or
+// whose comment changes makes a test fail until they are written anew:
+//
+//	go test ./results -run Schema -rewrite
 //
 // Times are milliseconds, reductions per cent, levels 0 to 1. Floats are the
 // shortest decimals that read back to the same value, in CSV too. Hashes are
@@ -201,6 +210,9 @@
 //
 // # Tried and dropped
 //
+//   - Schemas through github.com/invopop/jsonschema: it reaches no type that is
+//     not exported, takes lists and limits from tags only (a second copy of them),
+//     does not know that a pointer may be null, and brings four modules.
 //   - Reading leniently and checking keys afterwards: encoding/json folds case
 //     and lets the last of two keys win, so a check of the decoded value comes too
 //     late.

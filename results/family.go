@@ -41,7 +41,7 @@ type Budget struct {
 	Seconds      float64  `json:"seconds"`
 	RoundSeconds float64  `json:"round_seconds"`        // what one round was expected to take
 	SpreadPct    *float64 `json:"spread_pct,omitempty"` // of the log ratios, in per cent, the widest of the family
-	Spread       string   `json:"spread,omitempty"`     // where it comes from; left out where none is known
+	Spread       string   `json:"spread,omitempty"`     // where the spread comes from; left out where none is known
 }
 
 // DefaultPrimary is the family that the design names, as far as the plan has its

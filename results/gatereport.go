@@ -48,7 +48,7 @@ func (g GateReport) Text() []byte {
 	outcome, reason := g.Outcome()
 	fmt.Fprintf(&b, "gate: %s: %s\n", outcome, oneLine(reason))
 	if t := g.Times; t != nil {
-		fmt.Fprintf(&b, "times: %s, margin %g %%, %d rounds, %s plan\n", t.Outcome, t.MarginPct, t.Rounds, t.Kind)
+		fmt.Fprintf(&b, "times: %s, margin %g %%, %s, %s plan\n", t.Outcome, t.MarginPct, counted(t.Rounds, "round"), t.Kind)
 		writeTable(&b, t.table(), []int{0, 1, 3, 4})
 	}
 	if c := g.Counters; c != nil {
@@ -104,7 +104,7 @@ func (g GateReport) Markdown(command []string) []byte {
 		fmt.Fprintf(&b, "- %s: %s\n", name, escaped(g.Folder.Result.Arms[name].Spec+revisionText(g.Folder.Result.Arms[name])))
 	}
 	if t := g.Times; t != nil {
-		fmt.Fprintf(&b, "- margin %g %%, %d rounds, %s plan\n\n", t.MarginPct, t.Rounds, t.Kind)
+		fmt.Fprintf(&b, "- margin %g %%, %s, %s plan\n\n", t.MarginPct, counted(t.Rounds, "round"), t.Kind)
 		markdownTable(&b, allEscaped(t.table()), []int{0, 1, 3, 4})
 	}
 	if c := g.Counters; c != nil {
@@ -121,8 +121,10 @@ func (g GateReport) Markdown(command []string) []byte {
 		}
 	}
 	b.WriteString("\nChecked from the run folder, and measured with fresh coins, by\n\n")
-	for _, line := range [][]string{{"fanoutbench", "verify", g.Folder.Dir}, command, g.Folder.Result.Environment.Command} {
-		fmt.Fprintf(&b, "    %s\n", shellLine(line))
+	lines := append([]string{shellLine([]string{"fanoutbench", "verify", g.Folder.Dir}), shellLine(command)},
+		withPlaces(shellLine(g.Folder.Result.Environment.Command))...)
+	for _, line := range lines {
+		fmt.Fprintf(&b, "    %s\n", line)
 	}
 	fmt.Fprintf(&b, "\nseed %d, plan sha256 %s, raw sha256 %s\n", g.Folder.Plan.Seed, g.Folder.PlanSHA256, g.Folder.RawSHA256)
 	return b.Bytes()

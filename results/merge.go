@@ -24,14 +24,14 @@ type Merged struct {
 	CampaignSHA256 string      `json:"campaign_sha256,omitempty"`
 	Shards         int         `json:"shards,omitempty"`
 	Kind           string      `json:"kind,omitempty"` // as in the plans
-	MarginPct      float64     `json:"margin_pct"`
+	MarginPct      float64     `json:"margin_pct"`     // slow-down, in per cent of the reference, that still counts as equal
 	Runs           []MergedRun `json:"runs"`
 	Decision       string      `json:"decision"`
 	Reason         string      `json:"reason"`
-	Level          float64     `json:"level"`
-	Rounds         int         `json:"rounds"` // of all runs together
-	Flips          int         `json:"flips,omitempty"`
-	Sampled        bool        `json:"sampled,omitempty"`
+	Level          float64     `json:"level"`             // of the whole family together
+	Rounds         int         `json:"rounds"`            // of all runs together
+	Flips          int         `json:"flips,omitempty"`   // patterns of signs that the p-values are counted over
+	Sampled        bool        `json:"sampled,omitempty"` // the patterns were drawn, not enumerated
 
 	Primary  []PrimaryAnalysis `json:"primary"` // over the rounds of all runs
 	Control  *ControlAnalysis  `json:"control,omitempty"`
@@ -62,7 +62,7 @@ type MergedHosts struct {
 	Metric      string     `json:"metric"`
 	SlowdownPct []*float64 `json:"slowdown_pct"`        // by run: the median of its rounds
 	RangePct    *float64   `json:"range_pct,omitempty"` // the largest less the smallest
-	P           *float64   `json:"p,omitempty"`         // that ranks of the rounds are spread over the runs as unevenly by chance
+	P           *float64   `json:"p,omitempty"`         // that ranks of the rounds are spread over the runs as unevenly by chance; descriptive
 }
 
 // member is a run with what Merge needs of it.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 )
@@ -42,7 +43,11 @@ func Read(dir string) (*Folder, error) {
 func read(dir string) (*Folder, error) {
 	f := &Folder{Dir: dir}
 	var err error
-	if f.Plan, f.PlanSHA256, err = readPlan(dir); err != nil {
+	if f.Plan, f.PlanSHA256, err = readPlan(dir); errors.Is(err, fs.ErrNotExist) && hasAny(dir, MergedFile) {
+		return nil, fmt.Errorf("it has %s: several runs that were merged, without trials of their own, want the folder of one run. "+
+			"verify checks a merged one, merge prints what it says; report, explain, history and gate take the runs that were merged, one by one", MergedFile)
+	}
+	if err != nil {
 		return nil, err
 	}
 	if f.Trials, f.RawSHA256, err = readRaw(dir, f.Plan); err != nil {

@@ -75,7 +75,7 @@ type report struct {
 	RowsVerified bool         `json:"rows_verified"`
 	Failure      *Failure     `json:"failure,omitempty"`
 	Warnings     []string     `json:"warnings,omitempty"`
-	Arms         []reportArm  `json:"arms"`
+	Arms         []reportArm  `json:"arms"` // reference, then candidate
 	Transport    string       `json:"transport"`
 	Rounds       int          `json:"rounds"`
 	Repetitions  int          `json:"repetitions"`
@@ -95,12 +95,12 @@ type report struct {
 	CPUs         int          `json:"cpus"`
 	PlanSHA256   string       `json:"plan_sha256"`
 	RawSHA256    string       `json:"raw_sha256"`
-	Rows         []SummaryRow `json:"summary"`
+	Rows         []SummaryRow `json:"summary"` // empty in a run that is not verified
 
 	// Of a run whose plan has a family.
-	Kind       string       `json:"kind,omitempty"`
-	MarginPct  float64      `json:"margin_pct,omitempty"`
-	Conclusion string       `json:"conclusion,omitempty"`
+	Kind       string       `json:"kind,omitempty"`       // as in the plan
+	MarginPct  float64      `json:"margin_pct,omitempty"` // slow-down, in per cent of the reference, that still counts as equal
+	Conclusion string       `json:"conclusion,omitempty"` // the verdict in one plain sentence
 	Analysis   *Analysis    `json:"analysis,omitempty"`
 	Control    []SummaryRow `json:"control,omitempty"` // the control in the candidate's place
 
@@ -115,15 +115,15 @@ type reportArm struct {
 	Runtime  string `json:"runtime"`
 	Strategy string `json:"strategy"`
 	ZMQ      string `json:"zmq"`
-	OwnClock bool   `json:"own_clock"`
+	OwnClock bool   `json:"own_clock"` // the arm brought its own controller and clock
 	Revision string `json:"revision,omitempty"`
 	Modified string `json:"modified,omitempty"`
 	Layouts  int    `json:"layouts,omitempty"`
 
-	Again       bool   `json:"again,omitempty"`
-	Descriptive string `json:"descriptive,omitempty"`
+	Again       bool   `json:"again,omitempty"`       // one controller for all rounds, each from fresh processes
+	Descriptive string `json:"descriptive,omitempty"` // why the arm's figures decide nothing
 
-	// Options are those in force, defaults written out: "name=value", by name.
+	// In force, defaults written out: NAME=VALUE, by name.
 	Options []string `json:"options"`
 }
 

@@ -8,6 +8,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -221,5 +222,33 @@ func TestRounding(t *testing.T) {
 func TestEscaped(t *testing.T) {
 	if got, want := escaped("a|b\n`c` <d> _e_ \x1b[1m"), "a\\|b\\\\x0a\\`c\\` \\<d> \\_e\\_ \\\\x1b\\[1m"; got != want {
 		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+func TestCounted(t *testing.T) {
+	for n, want := range map[int]string{0: "0 rounds", 1: "1 round", 2: "2 rounds"} {
+		if got := counted(n, "round"); got != want {
+			t.Errorf("counted(%d) is %q, want %q", n, got, want)
+		}
+	}
+}
+
+// The commands name the folder as it was given, and a recorded one says what its
+// variables are.
+func TestCommandsAreThoseToType(t *testing.T) {
+	f := decided(t)
+	f.Dir = "../runs/a b"
+	f.Result.Environment.Command = []string{"fanoutbench", "run", "--output=$TMP/x"}
+	want := []string{"fanoutbench verify '../runs/a b'", "fanoutbench report '../runs/a b'", "fanoutbench explain '../runs/a b'", asRecorded, "fanoutbench run --output=$TMP/x"}
+	if got := f.Commands(); !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	gate := string(GateReport{Folder: f}.Markdown([]string{"fanoutbench", "gate", f.Dir}))
+	if block := "    fanoutbench gate '../runs/a b'\n    " + asRecorded + "\n    fanoutbench run --output=$TMP/x\n"; !strings.Contains(gate, block) {
+		t.Errorf("%s\nwant in it\n%s", gate, block)
+	}
+	f.Result.Environment.Command = []string{"fanoutbench", "run"}
+	if got := f.Commands(); len(got) != 4 {
+		t.Errorf("%q, want no word about folders", got)
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"maps"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -162,17 +161,30 @@ func (row SummaryRow) Counter(arm, name string) *float64 {
 // CounterText is a counter rounded to one decimal, if it has any.
 func CounterText(v *float64) string { return strings.TrimSuffix(oneDecimal(v), ".0") }
 
+// asRecorded is said of a recorded command, before it, if it names such a folder.
+const asRecorded = "# As it was recorded: $TREE, $CACHE, $TMP, $HOME and $ELSEWHERE stand for folders of that machine."
+
+// withPlaces are the lines of a recorded command: a word about its folders, where
+// it has any, and the command itself.
+func withPlaces(command string) []string {
+	if strings.Contains(command, "$") {
+		return []string{asRecorded, command}
+	}
+	return []string{command}
+}
+
 // Commands are what one types to check the run, to show it, and to make it once
-// more: the command as it was recorded, where folders are $TREE, $TMP and so on.
+// more: the folder is the one that the caller gave, the last command the recorded
+// one.
 func (r report) Commands() []string {
-	dir := quoted(filepath.Base(r.dir))
+	dir := quoted(r.dir)
 	commands := []string{"fanoutbench verify " + dir, "fanoutbench report " + dir, "fanoutbench explain " + dir}
 	var again []string
 	for _, arg := range r.environment.Command {
 		again = append(again, quoted(arg))
 	}
 	if len(again) > 0 {
-		commands = append(commands, strings.Join(again, " "))
+		commands = append(commands, withPlaces(strings.Join(again, " "))...)
 	}
 	return commands
 }

@@ -78,6 +78,14 @@ func escaped(s string) string {
 	return s
 }
 
+// counted is a number of things, in the singular where there is one.
+func counted(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
+}
+
 // oneLine shows line ends and other control characters, which a failure's
 // values may hold, as they are written in Go.
 func oneLine(s string) string {
@@ -129,11 +137,11 @@ func (r report) header() [][2]string {
 	}
 	lines = append(lines,
 		[2]string{"transport", r.Transport},
-		[2]string{"rounds", fmt.Sprintf("%d after round -1, %d repetitions each, %s", r.Rounds, r.Repetitions, process)},
-		[2]string{"stream", fmt.Sprintf("%s, seed %d, %d HTTP workers, consumer %s, pace %s", r.Stream, r.Seed, r.HTTPWorkers, r.Consumer, r.Pace)},
+		[2]string{"rounds", fmt.Sprintf("%d after round -1, %s each, %s", r.Rounds, counted(r.Repetitions, "repetition"), process)},
+		[2]string{"stream", fmt.Sprintf("%s, seed %d, %s, consumer %s, pace %s", r.Stream, r.Seed, counted(r.HTTPWorkers, "HTTP worker"), r.Consumer, r.Pace)},
 		[2]string{"rows", r.rows()})
 	if r.CPU != "" {
-		lines = append(lines, [2]string{"machine", fmt.Sprintf("%s, %d CPUs", r.CPU, r.CPUs)})
+		lines = append(lines, [2]string{"machine", fmt.Sprintf("%s, %s", r.CPU, counted(r.CPUs, "CPU"))})
 	}
 	for _, w := range r.Warnings {
 		lines = append(lines, [2]string{"warning", w})

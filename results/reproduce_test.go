@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -133,9 +134,12 @@ func TestReproducesIsVerified(t *testing.T) {
 		t.Fatal(err)
 	}
 	verifies(t, again.Dir)
-	if checks, err := Verify(again.Dir, VerifyOptions{Original: old.Dir}); err != nil || slicesHasFail(checks) {
+	checks, err := Verify(again.Dir, VerifyOptions{Original: old.Dir})
+	said := checks[slices.IndexFunc(checks, func(c Check) bool { return c.Name == ReproducesFile })].Detail
+	if err != nil || slicesHasFail(checks) || !strings.Contains(said, "that in "+old.Dir+" and this one: every outcome agrees") {
 		t.Errorf("%v, %+v", err, checks)
 	}
+	failing(t, old.Dir, VerifyOptions{Original: again.Dir}, ReproducesFile)
 	failing(t, again.Dir, VerifyOptions{Original: again.Dir}, ReproducesFile)
 	var text bytes.Buffer
 	if err := WriteReproducesText(&text, r); err != nil || !strings.Contains(text.String(), "of 3 primary cells 3 reproduced, 0 not reproduced, 0 too imprecise") {

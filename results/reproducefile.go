@@ -21,8 +21,8 @@ type Reproduces struct {
 	Schema    int            `json:"schema"`
 	Old       RunHashes      `json:"old"`
 	New       RunHashes      `json:"new"`
-	MarginPct float64        `json:"margin_pct"`
-	Rebuilt   []string       `json:"rebuilt"` // how each arm was had again, and what was compared
+	MarginPct float64        `json:"margin_pct"` // slow-down, in per cent of the reference, that still counts as equal
+	Rebuilt   []string       `json:"rebuilt"`    // how each arm was had again, and what was compared
 	Cells     []Reproduction `json:"cells"`
 }
 
@@ -83,11 +83,19 @@ func parseReproduces(b []byte) (r Reproduces, err error) {
 // reproduction holds reproduces.json, where there is one, against the run that it
 // lies beside. The old run is read only where it is named.
 func (v *verifier) reproduction() {
+	original := v.opt.Original
 	if !hasAny(v.dir, ReproducesFile) {
+		if original != "" {
+			v.check(ReproducesFile, fmt.Errorf("the run has none, so there is nothing to compare with %s: it was not made by reproduce", original), "")
+		}
 		return
 	}
 	r, err := v.reproduced()
-	v.check(ReproducesFile, err, "%d primary cells of the run with raw_sha256 %.12s", len(r.Cells), r.Old.RawSHA256)
+	compared := "as it says of itself; not compared with that run, whose folder was not given"
+	if original != "" {
+		compared = "both runs compared anew, that in " + original + " and this one: every outcome agrees"
+	}
+	v.check(ReproducesFile, err, "%s of the run with raw_sha256 %.12s, %s", counted(len(r.Cells), "primary cell"), r.Old.RawSHA256, compared)
 }
 
 func (v *verifier) reproduced() (r Reproduces, err error) {

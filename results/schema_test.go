@@ -7,169 +7,103 @@ import (
 	"reflect"
 	"regexp"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/fanoutbench/fanoutbench/protocol"
 )
 
-// schemaNode is what these tests read of a JSON Schema.
-type schemaNode struct {
-	Ref        string                `json:"$ref"`
-	Defs       map[string]schemaNode `json:"$defs"`
-	Required   []string              `json:"required"`
-	Properties map[string]schemaNode `json:"properties"`
-	Additional json.RawMessage       `json:"additionalProperties"`
-	Items      *schemaNode           `json:"items"`
-	Type       any                   `json:"type"`
+// schemaFiles are the schemas, each with its title and the record it is made from.
+var schemaFiles = []struct {
+	name, title string
+	record      reflect.Type
+}{
+	{"plan.schema.json", "plan.json", reflect.TypeFor[Plan]()},
+	{"trial.schema.json", "one line of raw.jsonl", reflect.TypeFor[Trial]()},
+	{"result.schema.json", "result.json", reflect.TypeFor[Result]()},
+	{"report.schema.json", "report --format json", reflect.TypeFor[report]()},
+	{"calibration.schema.json", "calibration.json", reflect.TypeFor[Calibration]()},
+	{"campaign.schema.json", "the file of plan --shards", reflect.TypeFor[Campaign]()},
+	{"merged.schema.json", "merged.json", reflect.TypeFor[Merged]()},
+	{"reproduces.schema.json", "reproduces.json", reflect.TypeFor[Reproduces]()},
 }
 
-func readSchema(t *testing.T, name string) schemaNode {
-	t.Helper()
-	b, err := os.ReadFile(filepath.Join("schema", name))
+// The schemas are what the types, their comments and the rules give, and no rule
+// is left that nothing asks for. With -rewrite they are written anew.
+func TestSchemasAreFresh(t *testing.T) {
+	comments, err := commentsOf(".")
 	if err != nil {
 		t.Fatal(err)
 	}
-	var s schemaNode
-	if err := json.Unmarshal(b, &s); err != nil {
-		t.Fatalf("%s: %v", name, err)
-	}
-	return s
-}
-
-var schemaFiles = map[string]reflect.Type{
-	"plan.schema.json":        reflect.TypeFor[Plan](),
-	"trial.schema.json":       reflect.TypeFor[Trial](),
-	"result.schema.json":      reflect.TypeFor[Result](),
-	"calibration.schema.json": reflect.TypeFor[Calibration](),
-	"report.schema.json":      reflect.TypeFor[report](),
-
-	"campaign.schema.json":   reflect.TypeFor[Campaign](),
-	"merged.schema.json":     reflect.TypeFor[Merged](),
-	"reproduces.schema.json": reflect.TypeFor[Reproduces](),
-}
-
-// Every key of the records stands in the schema, and every key of the schema in
-// the records; required are those that are always written.
-func TestSchemaHasEveryKey(t *testing.T) {
-	for name, record := range schemaFiles {
-		s := readSchema(t, name)
-		seen := map[string]bool{}
-		matchKeys(t, name, s, s, record, seen)
-		for def := range s.Defs {
-			if !seen[def] {
-				t.Errorf("%s: nothing that a record has leads to $defs/%s", name, def)
+	g := &generator{comments: comments, rules: schemaRules, used: map[string]bool{}}
+	var names []string
+	for _, s := range schemaFiles {
+		got := render(g.schema(s.name, s.title, s.record), "") + "\n"
+		path := filepath.Join("schema", s.name)
+		if *rewrite {
+			if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+				t.Fatal(err)
 			}
 		}
-	}
-}
-
-func matchKeys(t *testing.T, where string, root, node schemaNode, record reflect.Type, seen map[string]bool) {
-	t.Helper()
-	if def, ok := strings.CutPrefix(node.Ref, "#/$defs/"); ok {
-		seen[def] = true
-		node, ok = root.Defs[def]
-		if !ok {
-			t.Fatalf("%s: there is no $defs/%s", where, def)
-		}
-	}
-	for record.Kind() == reflect.Pointer {
-		record = record.Elem()
-	}
-	switch {
-	case record.Kind() == reflect.Slice:
-		if node.Items == nil {
-			t.Fatalf("%s: no items", where)
-		}
-		matchKeys(t, where+"[]", root, *node.Items, record.Elem(), seen)
-	case record.Kind() == reflect.Map:
-		var value schemaNode
-		if err := json.Unmarshal(node.Additional, &value); err != nil {
-			t.Fatalf("%s: additionalProperties: %v", where, err)
-		}
-		matchKeys(t, where+"{}", root, value, record.Elem(), seen)
-	case record.Kind() == reflect.Struct && record != reflect.TypeFor[time.Time]():
-		matchFields(t, where, root, node, record, seen)
-	}
-}
-
-func matchFields(t *testing.T, where string, root, node schemaNode, record reflect.Type, seen map[string]bool) {
-	t.Helper()
-	if string(node.Additional) != "false" {
-		t.Errorf("%s: additionalProperties is %s, want false", where, node.Additional)
-	}
-	var keys, always []string
-	for _, f := range reflect.VisibleFields(record) {
-		key, option, _ := strings.Cut(f.Tag.Get("json"), ",")
-		if !f.IsExported() {
-			continue
-		}
-		keys = append(keys, key)
-		if option != "omitempty" {
-			always = append(always, key)
-		}
-		property, ok := node.Properties[key]
-		if !ok {
-			t.Errorf("%s: the schema lacks %s", where, key)
-			continue
-		}
-		matchKeys(t, where+"."+key, root, property, f.Type, seen)
-	}
-	for key := range node.Properties {
-		if !slices.Contains(keys, key) {
-			t.Errorf("%s: the record lacks %s", where, key)
-		}
-	}
-	if !slices.Equal(slices.Sorted(slices.Values(node.Required)), slices.Sorted(slices.Values(always))) {
-		t.Errorf("%s: required are %q, want %q", where, node.Required, always)
-	}
-}
-
-// The lists of the program and of the schemas are the same.
-func TestSchemaHasSameLists(t *testing.T) {
-	for _, c := range []struct {
-		file string
-		path []string
-		want []string
-	}{
-		{"plan.schema.json", []string{"properties", "transport"}, transports},
-		{"plan.schema.json", []string{"properties", "consumer"}, consumers},
-		{"plan.schema.json", []string{"properties", "process"}, processes},
-		{"plan.schema.json", []string{"properties", "metadata", "items"}, metadataKinds},
-		{"trial.schema.json", []string{"properties", "metadata"}, metadataKinds},
-		{"result.schema.json", []string{"properties", "transport"}, transports},
-		{"report.schema.json", []string{"properties", "transport"}, transports},
-		{"report.schema.json", []string{"properties", "status"}, []string{StatusVerified, StatusIncomplete, StatusInvalid}},
-		{"report.schema.json", []string{"$defs", "decision"}, Decisions},
-		{"merged.schema.json", []string{"$defs", "decision"}, Decisions},
-		{"reproduces.schema.json", []string{"$defs", "cell", "properties", "outcome"}, []string{Reproduced, NotReproduced, TooImprecise}},
-		{"result.schema.json", []string{"$defs", "row", "properties", "metric"}, Metrics},
-		{"result.schema.json", []string{"$defs", "decision"}, Decisions},
-		{"calibration.schema.json", []string{"$defs", "metric"}, Metrics},
-		{"calibration.schema.json", []string{"$defs", "metadata"}, metadataKinds},
-		{"calibration.schema.json", []string{"$defs", "run", "properties", "kind"}, []string{RunSame, RunLayouts, RunDelay}},
-		{"result.schema.json", []string{"$defs", "verdict", "properties", "status"}, []string{StatusVerified, StatusIncomplete, StatusInvalid}},
-	} {
-		b, err := os.ReadFile(filepath.Join("schema", c.file))
+		want, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
 		}
-		node := json.RawMessage(b)
-		for _, key := range append(c.path, "enum") {
-			var object map[string]json.RawMessage
-			if err := json.Unmarshal(node, &object); err != nil {
-				t.Fatal(err)
-			}
-			node = object[key]
+		if got != string(want) {
+			t.Errorf("%s is not what the types give: go test ./results -run Schema -rewrite writes it anew", path)
 		}
-		var got []string
-		if err := json.Unmarshal(node, &got); err != nil {
-			t.Fatalf("%s %q: %v", c.file, c.path, err)
+		names = append(names, path)
+	}
+	for rule := range schemaRules {
+		if !g.used[rule] {
+			t.Errorf("no key of a record asks for rule %q", rule)
 		}
-		if !slices.Equal(got, c.want) {
-			t.Errorf("%s %q lists %q, want %q", c.file, c.path, got, c.want)
-		}
+	}
+	there, err := filepath.Glob("schema/*")
+	if slices.Sort(names); err != nil || !slices.Equal(there, names) {
+		t.Errorf("schema/ has %q (%v), want %q", there, err, names)
+	}
+}
+
+// sample has every kind of field that the records have.
+//
+// Its comment goes over two paragraphs.
+type sample struct {
+	Name    string             `json:"name"` // behind it
+	Word    string             `json:"word,omitempty"`
+	Count   int                `json:"count"`
+	Seed    uint64             `json:"seed"`
+	Share   *float64           `json:"share"`
+	Maybe   *int64             `json:"maybe,omitempty"`
+	Yes     bool               `json:"yes"`
+	Only    bool               `json:"only,omitempty"`
+	At      time.Time          `json:"at"`
+	Part    part               `json:"part"`
+	Null    *part              `json:"null"`
+	Absent  *part              `json:"absent,omitempty"`
+	List    []*float64         `json:"list"`
+	Some    []part             `json:"some,omitempty"`
+	Figures map[string]float64 `json:"figures,omitempty"`
+	private int
+}
+
+type part struct {
+	// Above it.
+	Kind string `json:"kind"`
+}
+
+func TestSchemaOfSample(t *testing.T) {
+	comments, err := commentsOf(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := &generator{comments: comments, used: map[string]bool{}, rules: map[string]object{
+		"count": between(1, 9), "part.kind": oneOf("a", "b"), "list": items(2, 0), "list[]": atLeast(0), "word": oneOf("w"),
+	}}
+	got := render(g.schema("sample.schema.json", "a sample", reflect.TypeFor[sample]()), "") + "\n"
+	golden(t, "../sample.schema.json", got)
+	if _ = (sample{}.private); !json.Valid([]byte(got)) {
+		t.Errorf("not JSON:\n%s", got)
 	}
 }
 

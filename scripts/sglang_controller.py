@@ -187,9 +187,12 @@ class Tree:
             missing = isinstance(error, ModuleNotFoundError) and error.name or ""
             if missing == module or missing and module.startswith(missing + "."):
                 raise Refusal(f"the tree {self.root} has no module {missing}: it is too old or too new for this script") from None
-            traceback.print_exc()
             where = traceback.extract_tb(error.__traceback__)[-1]
-            hint = f"; the package {missing.split('.')[0]!r} is missing in {sys.executable}" if missing and not missing.startswith("sglang") else ""
+            hint = ""
+            if missing and not missing.startswith("sglang"):
+                hint = f"; the package {missing.split('.')[0]!r} is missing in {sys.executable}: name an interpreter that has it (--python)"
+            else:
+                traceback.print_exc()  # the way to a fault of the tree; to a missing package it says nothing more
             raise Refusal(f"the tree {self.root} does not import: {type(error).__name__}: {error} ({where.filename}, line {where.lineno}){hint}") from None
         self.sources()
         for name in names:

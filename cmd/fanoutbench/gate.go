@@ -167,7 +167,7 @@ func (f *gateFlags) tell(stdout io.Writer, report results.GateReport) error {
 		text = append(text, "warning: inconclusive, and let through (--on-inconclusive warn)\n"...)
 	}
 	if os.Getenv("GITHUB_ACTIONS") == "true" {
-		text = append(text, annotations(report)...)
+		text = append(text, annotations(report, end != nil)...)
 	}
 	if _, err := stdout.Write(text); err != nil {
 		return errors.Join(end, err)

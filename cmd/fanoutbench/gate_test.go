@@ -131,8 +131,9 @@ func TestGateThatCannotTell(t *testing.T) {
 	dir = paired(t, perRow, splice, 5, 2)
 	p := gateOf(t, exitOK, []string{"GITHUB_ACTIONS=true"}, dir)
 	p.has("stdout", p.stdout.String(), "gate: inconclusive: insufficient: 2 rounds", "below 6", "warning: inconclusive, and let through", "::warning title=fanoutbench gate::inconclusive")
-	p = gateOf(t, exitInconclusive, nil, dir, "--on-inconclusive", "fail")
+	p = gateOf(t, exitInconclusive, []string{"GITHUB_ACTIONS=true"}, dir, "--on-inconclusive", "fail")
 	p.has("stderr", p.stderr.String(), "gate: inconclusive: insufficient")
+	p.has("stdout", p.stdout.String(), "::error title=fanoutbench gate::inconclusive: insufficient")
 	p = gateOf(t, exitUsage, nil, dir, "--earlier", dir)
 	p.has("stderr", p.stderr.String(), "cannot be joined", "fixed beforehand")
 }

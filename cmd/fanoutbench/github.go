@@ -12,14 +12,15 @@ import (
 // the form ::error title=T::MESSAGE, with %, line ends and, in properties, : and ,
 // written as % and two digits.
 
-// annotations are the lines that show up beside a job.
-func annotations(report results.GateReport) string {
+// annotations are the lines that show up beside a job: an error where the outcome
+// ends it.
+func annotations(report results.GateReport, ends bool) string {
 	var b strings.Builder
 	outcome, reason := report.Outcome()
-	switch outcome {
-	case results.Fail:
+	switch {
+	case ends:
 		b.WriteString(annotation("error", outcome+": "+reason))
-	case results.Unclear:
+	case outcome == results.Unclear:
 		b.WriteString(annotation("warning", outcome+": "+reason))
 	}
 	for _, w := range report.Warnings() {

@@ -56,6 +56,8 @@ func TestMergeOfShards(t *testing.T) {
 		{[]string{"merge", dirs[0], dirs[1], "--output", out}, exitUsage, "exists"},
 		{[]string{"merge", dirs[0], dirs[0]}, exitInvalid, "given twice"},
 		{[]string{"merge", dirs[0], base}, exitInvalid, "no such file"},
+		{[]string{"report", out}, exitInvalid, out + ": it has merged.json: several runs that were merged"},
+		{[]string{"gate", out}, exitInvalid, "want the folder of one run. verify checks a merged one, merge prints"},
 	} {
 		p := newProgram(t, nil, c.args...)
 		p.run(c.code)

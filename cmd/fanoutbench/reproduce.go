@@ -183,7 +183,11 @@ func (r *reproduction) compare(stdout io.Writer, how []string) error {
 	if err != nil {
 		return err
 	}
-	if _, err := fmt.Fprintf(stdout, "\nreproduces the run in %s (seed %d) with seed %d\n", r.old.Dir, r.old.Plan.Seed, new.Plan.Seed); err != nil {
+	head := fmt.Sprintf("\nreproduces the run in %s (seed %d) with seed %d\n", r.old.Dir, r.old.Plan.Seed, new.Plan.Seed)
+	if len(r.old.Plan.Primary) == 0 {
+		head += fmt.Sprintf("family     that run had none and decided nothing; both are compared in the default one, with a margin of %v %%\n", new.Plan.MarginPct)
+	}
+	if _, err := io.WriteString(stdout, head); err != nil {
 		return err
 	}
 	return results.WriteReproducesText(stdout, outcome)

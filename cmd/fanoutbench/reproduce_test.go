@@ -72,11 +72,12 @@ func TestReproduceTrees(t *testing.T) {
 	other.has("stderr", other.stderr.String(), "only the command of an exec arm can be another")
 }
 
-// An exec arm is run as it is; where its folder is not known it is to be given.
+// An exec arm is run as it is; where its folder is not known it is to be given. A
+// run that decided nothing is compared in the default family, and that is said.
 func TestReproduceExec(t *testing.T) {
 	t.Parallel()
 	spec := fakeArm(t, "honest")
-	p := measure(t, nil, "--reference", spec, "--candidate", spec, "--rounds", "6")
+	p := measure(t, nil, "--reference", spec, "--candidate", spec, "--rounds", "6", "--primary", "none")
 	p.run(exitOK)
 	lost := newProgram(t, nil, "reproduce", p.output)
 	lost.run(exitInvalid)
@@ -86,7 +87,13 @@ func TestReproduceExec(t *testing.T) {
 	r := newProgram(t, nil)
 	r.cmd.Args = append(r.cmd.Args, "reproduce", p.output, "--output", r.output, "--reference", spec, "--candidate", spec)
 	r.run(exitOK)
-	r.has("stdout", r.stdout.String(), "the command is run as it is, and nothing of it was rebuilt", "OWN CLOCK")
+	r.has("stdout", r.stdout.String(), "the command is run as it is, and nothing of it was rebuilt", "OWN CLOCK", "that run had none and decided nothing; both are compared in the default one, with a margin of 5 %")
+	v := newProgram(t, nil, "verify", r.output, "--original", p.output)
+	v.run(exitOK)
+	v.has("stdout", v.stdout.String(), "ok    reproduces.json: 3 primary cells", "both runs compared anew, that in "+p.output+" and this one: every outcome agrees")
+	v = newProgram(t, nil, "verify", p.output, "--original", r.output)
+	v.run(exitInvalid)
+	v.has("stdout", v.stdout.String(), "FAIL  reproduces.json: the run has none, so there is nothing to compare with "+r.output)
 }
 
 // A run that did not verify is not reproduced, nor one without a revision.
@@ -96,7 +103,7 @@ func TestReproduceRefuses(t *testing.T) {
 	p.run(exitOK)
 	r := newProgram(t, nil, "reproduce", p.output)
 	r.run(exitInvalid)
-	r.has("stderr", r.stderr.String(), "the run's environment names no revision of the program")
+	r.has("stderr", r.stderr.String(), "the run's environment names no revision of the program", "run it from a checkout, or compare dir: or git: arms")
 	bad := measure(t, nil, "--counts", "1", "--candidate", fakeArm(t, "silent"), "--start-timeout", "400ms")
 	bad.run(exitInvalid)
 	r = newProgram(t, nil, "reproduce", bad.output)

@@ -135,7 +135,8 @@ func (r *Rebuilder) builtin(ctx context.Context, asked results.ArmPlan, about re
 		return Rebuilt{}, err
 	}
 	if p == nil {
-		return Rebuilt{}, &arm.SpecError{Spec: asked.Spec, Reason: "the run's environment names no revision of the program, which was not run in a checkout of it, so nothing is there to build"}
+		return Rebuilt{}, &arm.SpecError{Spec: asked.Spec, Reason: "the run's environment names no revision of the program, which was not run in a checkout of it, so nothing is there to build; " +
+			"run it from a checkout, or compare dir: or git: arms, whose own revisions are recorded, for a run that can be reproduced"}
 	}
 	if d := results.SourcesDiffer(about.Sources, p.build.Sources); d != "" {
 		return Rebuilt{}, differs(asked.Spec, p.tree, d)
