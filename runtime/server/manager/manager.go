@@ -1,105 +1,246 @@
-// Package manager is an HTTP worker's side of its requests (SGLang's
-// TokenizerManager): it makes ids of text, sends requests towards the scheduler
-// in one of three ways, and hands the rows that come back to the callers that
-// wait for them.
 package manager
 
 import (
 	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
 	"time"
 
+	"github.com/fanoutbench/fanoutbench/runtime/model"
+	"github.com/fanoutbench/fanoutbench/runtime/server/args"
+	"github.com/fanoutbench/fanoutbench/runtime/server/counters"
 	"github.com/fanoutbench/fanoutbench/runtime/wire/request"
 )
 
-// Item is one prompt.
-type Item struct {
-	RID             string // empty: one is made (a UUID)
-	Text            string
-	InputIDs        []int64 // not nil: Text is not looked at
-	Params          request.SamplingParams
-	ReturnLogprob   bool
-	LogprobStartLen int // -1: as package scheduler has it
-	TopLogprobsNum  int
-	TokenIDsLogprob []int64
-	Stream          bool
-	ExtraKey        string
-	CacheSalt       string
-	NoLogs          bool
+// Sender is the PUSH to the router; a transport.Push is one. The Manager sees to
+// it that one goroutine at a time uses it.
+type Sender interface {
+	Send(frame []byte) error
+	Flush() error
 }
 
-// Update is what came new for one index since its last Update.
-type Update struct {
-	Index            int // item · N + copy
-	RID              string
-	Text             string     // new text
-	OutputIDs        []int64    // new ids
-	InputLogprobs    []Position // with the first update that has any
-	OutputLogprobs   []Position // new; as many as OutputIDs, if asked for
-	PromptTokens     int
-	CompletionTokens int
-	CachedTokens     int
-	Retractions      int
-	Rows             int           // how many rows were merged into this Update
-	Finish           *Finish       // nil: more is to come
-	Latency          time.Duration // since Submit, at the finish
+// Tokenizer makes ids of text. Many goroutines use it at once.
+type Tokenizer interface {
+	Encode(text string) ([]int64, error)
 }
 
-// Finish says why an index ended: "stop", "length" or "abort".
-type Finish struct {
-	Type         string
-	MatchedText  string // stop: by a stop string
-	MatchedToken *int64 // stop: by a token
-	Length       int
-	Message      string // abort
-	StatusCode   int    // abort; 0: the client or an operator asked for it
-	ErrType      string
+// Config of a Manager.
+type Config struct {
+	IPC       string // http_worker_ipc: the endpoint of this worker's PULL
+	Sender    Sender
+	Tokenizer Tokenizer
+	Limits    model.Limits
+	Counters  *counters.Set // made with Specs
+	Log       *slog.Logger
+
+	EnableTokenizerBatchEncode bool
+	DisableBatchSend           bool
+	BatchSendMaxTokens         int // 0: no limit
+	BatchSendMaxReqs           int // 0: no limit
+
+	Now           func() time.Time // nil: time.Now
+	AnswerTimeout time.Duration    // how long the scheduler may take for an answer; 0: 30 s
+	MaxFrame      int              // bytes of a message that the Sender takes; 0: 64 MiB
 }
 
-// Position has the log-probabilities at one token.
-type Position struct {
-	Token TokenLogprob
-	Null  bool // the first input token has none
-	Top   []TokenLogprob
-	IDs   []TokenLogprob
+// Settings puts what the server's settings say of dispatch into c.
+func (c Config) Settings(a args.Args) Config {
+	c.EnableTokenizerBatchEncode = a.EnableTokenizerBatchEncode
+	c.DisableBatchSend = a.DisableBatchSend
+	c.BatchSendMaxTokens = a.BatchSendMaxTokens
+	c.BatchSendMaxReqs = a.BatchSendMaxReqs
+	return c
 }
 
-// TokenLogprob is an id and its log-probability.
-type TokenLogprob struct {
-	ID  int64
-	Val float64
+// complete puts the defaults in and names what cannot be.
+func (c Config) complete() (Config, error) {
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.AnswerTimeout == 0 {
+		c.AnswerTimeout = 30 * time.Second
+	}
+	if c.MaxFrame == 0 {
+		c.MaxFrame = 64 << 20
+	}
+	for _, f := range []struct {
+		name       string
+		value, min int
+	}{
+		{"vocab_size", c.Limits.VocabSize, 1},
+		{"context_length", c.Limits.ContextLength, 2},
+		{"batch_send_max_tokens", c.BatchSendMaxTokens, 0},
+		{"batch_send_max_reqs", c.BatchSendMaxReqs, 0},
+		{"the largest message", c.MaxFrame, 1},
+		{"the time for an answer", int(c.AnswerTimeout), 1},
+	} {
+		if f.value < f.min {
+			return c, fmt.Errorf("manager: %s is %d, expected at least %d", f.name, f.value, f.min)
+		}
+	}
+	for _, f := range []struct {
+		name    string
+		missing bool
+	}{
+		{"http_worker_ipc", c.IPC == ""}, {"Sender", c.Sender == nil}, {"Tokenizer", c.Tokenizer == nil},
+		{"Counters", c.Counters == nil}, {"Log", c.Log == nil},
+	} {
+		if f.missing {
+			return c, fmt.Errorf("manager: %s is missing", f.name)
+		}
+	}
+	return c, nil
 }
 
-// Error is a request that was refused: an HTTP status and a message for the client.
-type Error struct {
-	Status  int
-	Type    string // BadRequestError, ...
-	Message string
+// Manager has the requests of one HTTP worker. All its methods but Receive and Run
+// may be called by many goroutines; those two by one.
+type Manager struct {
+	config  Config
+	metrics metrics
+	lastRow atomic.Int64 // Unix nanoseconds; 0: none
+
+	sending sync.Mutex // around the Sender
+
+	mu      sync.Mutex
+	states  map[string]*slot // by rid, until the scheduler's last word
+	answers map[string]chan request.Message
+	err     error // of Fail
+
+	failed     chan struct{} // closed by Fail
+	registered chan struct{} // closed by the router's acknowledgement
+	once       sync.Once     // of registered
+
+	backlog, strays, faults limiter
+	found                   []*slot // Receive's: those of a frame's rows
 }
 
-func (e *Error) Error() string { return e.Message }
+var _ Service = (*Manager)(nil)
 
-// Service is what the HTTP handlers need of a Manager.
-type Service interface {
-	// Submit sends items, n copies of each. It returns an *Error if any of them
-	// cannot be served, and has sent nothing then.
-	Submit(ctx context.Context, items []Item, n int) (Call, error)
-	// Abort asks for the end of a request of any worker, or of all.
-	Abort(ctx context.Context, rid string, all bool, message string) error
-	// FlushCache empties the radix cache; false: requests run or wait.
-	FlushCache(ctx context.Context, timeout time.Duration) (bool, string, error)
-	// InternalState is the scheduler's, a JSON object.
-	InternalState(ctx context.Context) ([]byte, error)
-	// Admissions has the records of requests and of their prefill batches, as JSON.
-	Admissions(ctx context.Context, rids []string) ([]byte, error)
-	// LastRow is when the last row or answer of any kind came in.
-	LastRow() time.Time
+// New makes a Manager. An error names the field of c that cannot be.
+func New(c Config) (*Manager, error) {
+	c, err := c.complete()
+	if err != nil {
+		return nil, err
+	}
+	return &Manager{
+		config:     c,
+		metrics:    newMetrics(c.Counters),
+		states:     make(map[string]*slot),
+		answers:    make(map[string]chan request.Message),
+		failed:     make(chan struct{}),
+		registered: make(chan struct{}),
+	}, nil
 }
 
-// Call is a submitted request. One goroutine uses it.
-type Call interface {
-	// Next waits for news of any index, those with a finish included. io.EOF: every
-	// index has finished. An error of ctx does not end the call.
-	Next(ctx context.Context) (Update, error)
-	// Close asks for the abort of whatever has not finished.
-	Close()
+// Fail ends the service of this worker: every waiting caller gets an error at
+// once, with err's text, and whatever is asked for later is refused. The first
+// call counts.
+func (m *Manager) Fail(err error) {
+	m.mu.Lock()
+	if m.err != nil {
+		m.mu.Unlock()
+		return
+	}
+	m.err = err
+	states := m.states
+	m.states = make(map[string]*slot)
+	close(m.failed)
+	m.mu.Unlock()
+	finish := abort(503, "ServiceUnavailable", "the server ends: "+err.Error())
+	now := m.config.Now()
+	for _, s := range states {
+		s.call.stop(s, finish, true, now)
+	}
+}
+
+// Failed is closed by Fail; Err says why.
+func (m *Manager) Failed() <-chan struct{} { return m.failed }
+
+// Err is the error that Fail was called with; nil: it was not.
+func (m *Manager) Err() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.err
+}
+
+// refusal is the error for a caller that came after Fail; nil: go on.
+func (m *Manager) refusal() error {
+	if err := m.Err(); err != nil {
+		return unavailable("the server ends: " + err.Error())
+	}
+	return nil
+}
+
+// InFlight is the number of requests that the scheduler has not said the last
+// word on, those whose clients left included.
+func (m *Manager) InFlight() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return len(m.states)
+}
+
+// LastRow is part of Service.
+func (m *Manager) LastRow() time.Time {
+	at := m.lastRow.Load()
+	if at == 0 {
+		return time.Time{}
+	}
+	return time.Unix(0, at)
+}
+
+// post sends frames, each on its own. An error ends the service, as the
+// connection is of no more use.
+func (m *Manager) post(frames ...[]byte) error {
+	for _, f := range frames {
+		if err := m.sendOne(f); err != nil {
+			m.Fail(fmt.Errorf("manager: cannot send to the router: %w", err))
+			return m.refusal()
+		}
+	}
+	return nil
+}
+
+func (m *Manager) sendOne(frame []byte) error {
+	m.sending.Lock()
+	defer m.sending.Unlock()
+	if err := m.config.Sender.Send(frame); err != nil {
+		return err
+	}
+	return m.config.Sender.Flush()
+}
+
+// sendAborts asks for the end of requests that have not finished.
+func (m *Manager) sendAborts(rids []string, message string) {
+	for _, rid := range rids {
+		frame, err := request.Encode(nil, &request.AbortReq{RID: rid, HTTPWorkerIPC: m.config.IPC, AbortMessage: message})
+		if err != nil {
+			m.Fail(fmt.Errorf("manager: cannot encode an AbortReq for %q: %w", rid, err))
+			return
+		}
+		if m.post(frame) != nil {
+			return // post has ended the service, and every request with it
+		}
+	}
+}
+
+// Register makes this worker known to the router and waits for its
+// acknowledgement.
+func (m *Manager) Register(ctx context.Context) error {
+	frame, err := request.Encode(nil, &request.TokenizerWorkerRegistrationReq{HTTPWorkerIPC: m.config.IPC, WorkerIPCName: m.config.IPC})
+	if err != nil {
+		return fmt.Errorf("manager: %w", err)
+	}
+	if err := m.post(frame); err != nil {
+		return err
+	}
+	select {
+	case <-m.registered:
+		return nil
+	case <-m.failed:
+		return m.refusal()
+	case <-ctx.Done():
+		return fmt.Errorf("manager: the router did not acknowledge %s: %w", m.config.IPC, ctx.Err())
+	}
 }

@@ -1,0 +1,175 @@
+package manager
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"unicode/utf8"
+
+	"github.com/fanoutbench/fanoutbench/runtime/model"
+	"github.com/fanoutbench/fanoutbench/runtime/sampling"
+	"github.com/fanoutbench/fanoutbench/runtime/wire/request"
+)
+
+// maxCopies is the largest n, OpenAI's.
+const maxCopies = 128
+
+// prepare checks items and makes the scheduler's requests of them.
+func (m *Manager) prepare(items []Item, n int) ([]request.TokenizedGenerateReqInput, error) {
+	if n < 1 || n > maxCopies {
+		return nil, badRequest("n is %d, expected 1 to %d", n, maxCopies)
+	}
+	if len(items) == 0 {
+		return nil, badRequest("the batch has no items, expected at least one")
+	}
+	if err := checkRIDs(items); err != nil {
+		return nil, err
+	}
+	reqs := make([]request.TokenizedGenerateReqInput, len(items))
+	for i := range items {
+		if err := m.tokenized(&reqs[i], &items[i]); err != nil {
+			if len(items) > 1 {
+				err.Message = fmt.Sprintf("item %d: %s", i, err.Message)
+			}
+			return nil, err
+		}
+	}
+	return reqs, nil
+}
+
+func checkRIDs(items []Item) error {
+	seen := make(map[string]int, len(items))
+	for i, item := range items {
+		if item.RID == "" {
+			continue
+		}
+		if !utf8.ValidString(item.RID) {
+			return badRequest("rid is %.100q, expected valid UTF-8", item.RID)
+		}
+		if first, twice := seen[item.RID]; twice {
+			return badRequest("rid %.100q is that of item %d and of item %d, expected one each", item.RID, first, i)
+		}
+		seen[item.RID] = i
+	}
+	return nil
+}
+
+// tokenized fills in the request for an item.
+func (m *Manager) tokenized(r *request.TokenizedGenerateReqInput, item *Item) *Error {
+	ids, err := m.ids(item)
+	if err != nil {
+		return err
+	}
+	*r = request.TokenizedGenerateReqInput{
+		RID:             item.RID,
+		HTTPWorkerIPC:   m.config.IPC,
+		InputIDs:        ids,
+		SamplingParams:  item.Params,
+		ReturnLogprob:   item.ReturnLogprob,
+		LogprobStartLen: item.LogprobStartLen,
+		TopLogprobsNum:  item.TopLogprobsNum,
+		TokenIDsLogprob: item.TokenIDsLogprob,
+		Stream:          item.Stream,
+		ExtraKey:        item.ExtraKey,
+		CacheSalt:       item.CacheSalt,
+		NoLogs:          item.NoLogs,
+	}
+	if r.RID == "" {
+		r.RID = newRID()
+	}
+	if err := m.checkParams(r); err != nil {
+		return err
+	}
+	return m.fit(r)
+}
+
+// ids are an item's, checked.
+func (m *Manager) ids(item *Item) ([]int64, *Error) {
+	ids := item.InputIDs
+	if ids == nil {
+		if !utf8.ValidString(item.Text) {
+			return nil, badRequest("text has a byte at %d that is no UTF-8, expected valid UTF-8", invalidAt(item.Text))
+		}
+		var err error
+		if ids, err = m.config.Tokenizer.Encode(item.Text); err != nil {
+			return nil, badRequest("text cannot be tokenized: %v", err)
+		}
+		if len(ids) == 0 {
+			return nil, badRequest("text has no tokens, expected at least one")
+		}
+	}
+	if len(ids) == 0 {
+		return nil, badRequest("input_ids is empty, expected at least one id")
+	}
+	for i, id := range ids {
+		if id < 0 || id >= int64(m.config.Limits.VocabSize) {
+			return nil, badRequest("input_ids[%d] is %d, expected 0 to %d", i, id, m.config.Limits.VocabSize-1)
+		}
+	}
+	return ids, nil
+}
+
+// invalidAt is where the first byte lies that is no UTF-8.
+func invalidAt(s string) int {
+	for i := 0; i < len(s); {
+		r, size := utf8.DecodeRuneInString(s[i:])
+		if r == utf8.RuneError && size == 1 {
+			return i
+		}
+		i += size
+	}
+	return len(s)
+}
+
+// checkParams looks at everything but the lengths.
+func (m *Manager) checkParams(r *request.TokenizedGenerateReqInput) *Error {
+	p, vocab := &r.SamplingParams, m.config.Limits.VocabSize
+	s := model.Sampling{
+		Temperature: p.Temperature, TopP: p.TopP, TopK: p.TopK, MinP: p.MinP,
+		FrequencyPenalty: p.FrequencyPenalty, PresencePenalty: p.PresencePenalty, RepetitionPenalty: p.RepetitionPenalty,
+		MinNewTokens: p.MinNewTokens, StopTokenIDs: p.StopTokenIDs, LogitBias: p.LogitBias, Seed: p.SamplingSeed,
+	}
+	if err := sampling.Check(&s, p.MaxNewTokens, vocab); err != nil {
+		return badRequest("%v", err)
+	}
+	if err := sampling.CheckLogprobs(model.Logprobs{Top: r.TopLogprobsNum, IDs: r.TokenIDsLogprob}, vocab); err != nil {
+		return badRequest("%v", err)
+	}
+	if p.StreamInterval < 0 {
+		return badRequest("stream_interval is %d, expected at least 0", p.StreamInterval)
+	}
+	if r.LogprobStartLen < -1 || r.LogprobStartLen > len(r.InputIDs) {
+		return badRequest("logprob_start_len is %d, expected -1 to %d, the number of prompt tokens", r.LogprobStartLen, len(r.InputIDs))
+	}
+	for i, stop := range p.Stop {
+		if stop == "" || !utf8.ValidString(stop) {
+			return badRequest("stop[%d] is %.100q, expected text of valid UTF-8 that is not empty", i, stop)
+		}
+	}
+	return nil
+}
+
+// fit refuses a prompt that is too long and cuts max_new_tokens to what the
+// context has room for, by the scheduler's rule: one token less than the context,
+// and room for one new token if any is wanted.
+func (m *Manager) fit(r *request.TokenizedGenerateReqInput) *Error {
+	p, prompt := &r.SamplingParams, len(r.InputIDs)
+	room := m.config.Limits.ContextLength - 1
+	if allowed := room - min(p.MaxNewTokens, 1); prompt > allowed {
+		return badRequest("the prompt has %d tokens and max_new_tokens is %d, expected at most %d prompt tokens in a context_length of %d",
+			prompt, p.MaxNewTokens, allowed, m.config.Limits.ContextLength)
+	}
+	p.MaxNewTokens = min(p.MaxNewTokens, room-prompt)
+	// The end comes by length then, and until then no end is allowed: the same text.
+	p.MinNewTokens = min(p.MinNewTokens, p.MaxNewTokens)
+	return nil
+}
+
+// newRID makes a random UUID (version 4), without dashes as SGLang has it.
+func newRID() string {
+	var b [16]byte
+	rand.Read(b[:]) //nolint:errcheck // it never returns an error (package crypto/rand)
+	b[6] = b[6]&0x0f | 0x40
+	b[8] = b[8]&0x3f | 0x80
+	return hex.EncodeToString(b[:])
+}

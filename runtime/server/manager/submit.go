@@ -1,0 +1,180 @@
+package manager
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	"github.com/fanoutbench/fanoutbench/runtime/wire/request"
+)
+
+// Submit is part of Service.
+func (m *Manager) Submit(ctx context.Context, items []Item, n int) (Call, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if err := m.refusal(); err != nil {
+		return nil, err
+	}
+	reqs, err := m.prepare(items, n)
+	if err != nil {
+		return nil, err
+	}
+	together := n == 1 && m.together(items)
+	if n > 1 {
+		if err := m.cachePrompts(ctx, reqs); err != nil {
+			return nil, err
+		}
+		reqs = copies(reqs, n)
+	}
+	c, err := m.start(reqs, together)
+	if err != nil {
+		return nil, err // not c, which would be a Call that is not nil
+	}
+	return c, nil
+}
+
+// together is SGLang's rule of when items go as a batch: there are many, and they
+// are tokenized together or not at all.
+func (m *Manager) together(items []Item) bool {
+	if m.config.DisableBatchSend || len(items) < 2 {
+		return false
+	}
+	if m.config.EnableTokenizerBatchEncode {
+		return true
+	}
+	for _, item := range items {
+		if item.InputIDs == nil {
+			return false
+		}
+	}
+	return true
+}
+
+// start sends requests that were checked. Their states are there before the
+// first of them is sent.
+func (m *Manager) start(reqs []request.TokenizedGenerateReqInput, together bool) (*call, error) {
+	frames, err := m.encode(reqs, together)
+	if err != nil {
+		return nil, err
+	}
+	c := newCall(m, reqs)
+	if err := m.enter(c); err != nil {
+		return nil, err
+	}
+	if err := m.post(frames...); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// enter makes a call's requests known, all or none.
+func (m *Manager) enter(c *call) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.err != nil {
+		return unavailable("the server ends: " + m.err.Error())
+	}
+	for i := range c.slots {
+		if rid := c.slots[i].rid; m.states[rid] != nil {
+			return badRequest("rid %.100q is a request's that has not finished, expected another", rid)
+		}
+	}
+	for i := range c.slots {
+		s := &c.slots[i]
+		m.states[s.rid] = s
+	}
+	return nil
+}
+
+// encode makes all frames before the first is sent, so that an error leaves
+// nothing half done.
+func (m *Manager) encode(reqs []request.TokenizedGenerateReqInput, together bool) ([][]byte, error) {
+	if !together {
+		frames := make([][]byte, len(reqs))
+		for i := range reqs {
+			var err error
+			if frames[i], err = m.frame(&reqs[i]); err != nil {
+				return nil, err
+			}
+		}
+		return frames, nil
+	}
+	tokens := make([]int, len(reqs))
+	for i := range reqs {
+		tokens[i] = len(reqs[i].InputIDs)
+	}
+	var frames [][]byte
+	start, ends := 0, cut(tokens, m.config.BatchSendMaxTokens, m.config.BatchSendMaxReqs)
+	for _, end := range ends {
+		frame, err := m.frame(&request.BatchTokenizedGenerateReqInput{Batch: reqs[start:end]})
+		if err != nil {
+			return nil, err
+		}
+		frames = append(frames, frame)
+		start = end
+	}
+	m.logCuts(tokens, ends)
+	return frames, nil
+}
+
+func (m *Manager) frame(r request.Message) ([]byte, error) {
+	frame, err := request.Encode(nil, r)
+	if err != nil {
+		return nil, badRequest("the request cannot be sent: %v", err)
+	}
+	if len(frame) > m.config.MaxFrame {
+		return nil, &Error{Status: 413, Type: "BadRequestError", Message: tooLarge(r, len(frame), m.config.MaxFrame)}
+	}
+	return frame, nil
+}
+
+// copies makes n requests of each, with rids of their own: index is
+// item · n + copy.
+func copies(reqs []request.TokenizedGenerateReqInput, n int) []request.TokenizedGenerateReqInput {
+	all := make([]request.TokenizedGenerateReqInput, 0, len(reqs)*n)
+	for _, r := range reqs {
+		for range n {
+			r.RID = newRID()
+			all = append(all, r)
+		}
+	}
+	return all
+}
+
+// cachePrompts has each prompt computed once, and waits for it, so that its copies
+// find it in the cache.
+func (m *Manager) cachePrompts(ctx context.Context, reqs []request.TokenizedGenerateReqInput) error {
+	runs := copies(reqs, 1)
+	for i := range runs {
+		r := &runs[i]
+		r.SamplingParams.MaxNewTokens, r.SamplingParams.MinNewTokens = 0, 0
+		r.SamplingParams.Stop = nil
+		r.Stream = false
+		r.ReturnLogprob, r.LogprobStartLen, r.TopLogprobsNum, r.TokenIDsLogprob = false, -1, 0, nil
+	}
+	c, err := m.start(runs, false)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	for {
+		u, err := c.Next(ctx)
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return err
+		case u.Finish != nil && u.Finish.Type == "abort":
+			return refused(u.Finish)
+		}
+	}
+}
+
+// refused is the error for a prompt that could not be cached.
+func refused(f *Finish) *Error {
+	if f.StatusCode == 0 {
+		return unavailable("aborted before the copies were sent: " + f.Message)
+	}
+	return &Error{Status: f.StatusCode, Type: f.ErrType, Message: f.Message}
+}
