@@ -39,12 +39,12 @@ func (m *Manager) Run(ctx context.Context, from Receiver) error {
 // Receive takes one frame, and keeps none of its memory. An error means that rows
 // or an answer are lost.
 func (m *Manager) Receive(frame []byte) error {
-	class, err := wire.Class(frame)
+	class, _, _, err := wire.Head(frame)
 	if err != nil {
 		return err
 	}
 	now := m.config.Now()
-	switch class {
+	switch string(class) {
 	case "BatchStrOutput":
 		var b *wire.BatchStrOutput
 		if b, err = wire.DecodeStr(frame); err == nil {

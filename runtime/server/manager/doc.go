@@ -1,0 +1,81 @@
+// Package manager is an HTTP worker's side of its requests (SGLang's
+// TokenizerManager): it makes ids of text, sends requests towards the scheduler
+// in one of three ways, and hands the rows that come back to the callers that
+// wait for them.
+//
+// # A request's life
+//
+//	checked      Submit: whatever can be known here, before anything is sent
+//	dispatched   its state is in the map, by rid, before its message is sent
+//	delivered    Receive merges its rows into its news; Next hands them out
+//	ended        it has a finish: its last row's, an abort reply's, or one made here
+//	forgotten    its last row or an abort reply came: the state leaves the map
+//
+// Ended and forgotten are apart. When a client leaves (Close), or a row is lost,
+// the request has ended here and an AbortReq goes to the scheduler, but its state
+// stays until the scheduler's last word, so that late rows are known for what they
+// are, and the rid is not given to another request meanwhile.
+//
+// # Dispatch
+//
+// Source: SGLang's TokenizerManager (_handle_batch_request).
+//
+//	individual   one TokenizedGenerateReqInput an item, in order
+//	batch        one BatchTokenizedGenerateReqInput
+//	cut batch    several, each with at most BatchSendMaxTokens prompt tokens and
+//	             BatchSendMaxReqs items; never inside an item, and an item
+//	             with more tokens goes alone
+//
+// A batch goes as one where n is 1, there are at least two items, and either
+// EnableTokenizerBatchEncode is set or no item has text; DisableBatchSend sends
+// item by item in any case. All items are checked and encoded before the first is
+// sent, so a bad one leaves nothing half done; SGLang tokenizes and sends them in
+// turn.
+//
+// With n over 1 each prompt is first computed alone (max_new_tokens 0, no stream,
+// a rid of its own) and waited for, which puts it into the cache; then its n copies
+// go, with fresh rids, and the items' own rids are not used. An abort of such a
+// run is Submit's error.
+//
+// # Lengths
+//
+// A request has at most context_length − 1 tokens, as package scheduler has it: a
+// prompt that leaves no room for one new token (where any is wanted) is refused,
+// and max_new_tokens is cut to the room there is, min_new_tokens with it. Memory
+// may allow less than the context; that is the scheduler's to refuse.
+//
+// # Rows
+//
+// A row's number within its request is in customized_info, under "row", from 0
+// (see package counters). A row that came before is dropped. A number left out is
+// a hole in the text: the request ends with an abort, status 500, and so it does
+// where a row cannot be read. Rows that come after that, or after the client left, are
+// counted as rows_dropped_client_left; those of a rid that the map lacks as
+// rows_dropped_unknown. A doubled row is in neither.
+//
+// An index has one Update waiting at most, into which rows are merged, so a slow
+// caller costs no more memory than its request's output, and loses nothing. Next
+// gives the index whose news is the oldest. A finish is given exactly once.
+//
+// # Counters
+//
+// Those of [Specs] have SGLang's names. Requests and tokens are counted when the
+// last row comes; as in SGLang the runs that cache prompts count too. A request
+// is aborted once: by its finish, or by its client leaving before.
+//
+// # Errors
+//
+// Submit returns an [*Error] with the HTTP status: 400 names the field, its value
+// and what is allowed; 413 the size of the message; 503 that the service ends. A
+// send that fails ends the service ([Manager.Fail]), since the connection is of no
+// more use: every waiting caller then gets a finish with status 503. So does
+// everything that makes Receive err: a frame that is malformed or of no class that
+// a worker gets, for rows may be lost with it.
+//
+// # Designs dropped
+//
+// A channel of rows a request: bounded it blocks the rows of all others, unbounded
+// it holds a slow client's rows one by one. A goroutine a request between the two:
+// the merge needs none. Deleting the state when the client leaves, as SGLang did: the
+// abort then finds no request, and late rows look like a fault.
+package manager
