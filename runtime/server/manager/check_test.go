@@ -89,12 +89,13 @@ func TestMaxNewTokensIsCutToTheContext(t *testing.T) {
 func TestAMessageThatIsTooLargeIsRefusedBeforeAnyIsSent(t *testing.T) {
 	k := start(t, func(c *Config) { c.MaxFrame = 700; c.BatchSendMaxTokens = 50 })
 	small, large := Item{InputIDs: make([]int64, 20), Params: params(1)}, Item{InputIDs: make([]int64, 90), Params: params(1)}
+	k.submit(1, small)
 	e := k.refused(1, small, large)
 	if e.Status != 413 || !strings.Contains(e.Message, "expected at most 700") {
 		t.Errorf("got %d %q", e.Status, e.Message)
 	}
-	if k.InFlight() != 0 {
-		t.Errorf("%d states are left", k.InFlight())
+	if k.InFlight() != 1 {
+		t.Errorf("got %d states, want the small one's", k.InFlight())
 	}
 }
 

@@ -136,11 +136,32 @@ type kit struct {
 	set    *counters.Set
 	clock  *clock
 	log    *lines
+	path   string // of the counters
+
+	receiving sync.Mutex // replies come from goroutines of their own
+}
+
+// take gives the Manager a frame, one at a time.
+func (k *kit) take(frame []byte) error {
+	k.receiving.Lock()
+	defer k.receiving.Unlock()
+	return k.Receive(frame)
+}
+
+// histogram is how many were observed, and their sum.
+func (k *kit) histogram(name string) (uint64, float64) {
+	k.t.Helper()
+	all, err := counters.Read(k.path)
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	return all[name].Count, all[name].Sum
 }
 
 func start(t *testing.T, change func(*Config)) *kit {
 	t.Helper()
-	set, err := counters.Create(filepath.Join(t.TempDir(), "worker-0.counters"), Specs())
+	path := filepath.Join(t.TempDir(), "worker-0.counters")
+	set, err := counters.Create(path, Specs())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -149,7 +170,7 @@ func start(t *testing.T, change func(*Config)) *kit {
 			t.Error(err)
 		}
 	})
-	k := &kit{t: t, router: &router{more: make(chan struct{}, 1)}, set: set, clock: &clock{}, log: &lines{}}
+	k := &kit{t: t, router: &router{more: make(chan struct{}, 1)}, set: set, clock: &clock{}, log: &lines{}, path: path}
 	c := Config{
 		IPC: ipc, Sender: k.router, Tokenizer: byBytes{}, Counters: set, Now: k.clock.now,
 		Limits: model.Limits{VocabSize: 256, ContextLength: 100, EOS: []int64{0}},
@@ -254,8 +275,8 @@ func encode(t *testing.T, b wire.Message) []byte {
 // rows receives rows as one frame.
 func (k *kit) rows(rows ...row) {
 	k.t.Helper()
-	if err := k.Receive(encode(k.t, batch(k.t, rows...))); err != nil {
-		k.t.Fatal(err)
+	if err := k.take(encode(k.t, batch(k.t, rows...))); err != nil {
+		k.t.Error(err)
 	}
 }
 
@@ -263,10 +284,10 @@ func (k *kit) answers(m request.Message) {
 	k.t.Helper()
 	frame, err := request.Encode(nil, m)
 	if err == nil {
-		err = k.Receive(frame)
+		err = k.take(frame)
 	}
 	if err != nil {
-		k.t.Fatal(err)
+		k.t.Error(err)
 	}
 }
 
