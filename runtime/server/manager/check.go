@@ -168,7 +168,7 @@ func (m *Manager) fit(r *request.TokenizedGenerateReqInput) *Error {
 // newRID makes a random UUID (version 4), without dashes as SGLang has it.
 func newRID() string {
 	var b [16]byte
-	rand.Read(b[:]) //nolint:errcheck // it never returns an error (package crypto/rand)
+	_, _ = rand.Read(b[:]) // it never returns an error: package crypto/rand ends the program instead
 	b[6] = b[6]&0x0f | 0x40
 	b[8] = b[8]&0x3f | 0x80
 	return hex.EncodeToString(b[:])
