@@ -45,7 +45,7 @@ func (m *Manager) aborted(r *request.AbortReq) {
 	if reason := r.FinishedReason; reason != nil {
 		f = abort(reason.StatusCode, reason.ErrType, reason.Message)
 	}
-	s.call.stop(s, f, true, m.config.Now())
+	s.call.stop(s, f, m.config.Now())
 }
 
 // settle hands an answer to whoever waits for it.

@@ -37,7 +37,6 @@ type slot struct {
 	logprob bool // as many logprobs as ids are expected
 	queued  bool // in the ring
 	ended   bool // its finish is in news, or was given
-	last    bool // the scheduler's last word has come
 	order   numbers
 	news    Update    // what Next gives next; Text is in text and more
 	more    []byte    // text of the second and later rows of news
@@ -135,11 +134,10 @@ func (c *call) end(s *slot, f *Finish, now time.Time) {
 }
 
 // stop ends a slot without a row, and says whether it did: it may have ended
-// before. last: the scheduler will say no more of it.
-func (c *call) stop(s *slot, f *Finish, last bool, now time.Time) bool {
+// before.
+func (c *call) stop(s *slot, f *Finish, now time.Time) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	s.last = s.last || last
 	if s.ended || c.closed {
 		return false
 	}
@@ -156,15 +154,13 @@ func (c *call) Close() {
 		c.closed = true
 		for i := range c.slots {
 			s := &c.slots[i]
-			if !s.ended {
-				c.m.metrics.aborted.Add(1)
-			}
-			if !s.ended && !s.last {
+			if !s.ended { // one that ended here without the scheduler is aborted already
 				unfinished = append(unfinished, s.rid)
 			}
 			s.news, s.more = Update{}, nil
 		}
 	}
 	c.mu.Unlock()
+	c.m.metrics.aborted.Add(uint64(len(unfinished)))
 	c.m.sendAborts(unfinished, "the client left")
 }

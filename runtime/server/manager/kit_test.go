@@ -94,7 +94,7 @@ func (r *router) aborts() []string {
 }
 
 // until waits for a state of what was sent.
-func (r *router) until(t *testing.T, what string, done func([]request.Message) bool) {
+func (r *router) until(t testing.TB, what string, done func([]request.Message) bool) {
 	t.Helper()
 	guard := time.After(time.Minute)
 	for !done(r.sent()) {
@@ -131,7 +131,7 @@ func (l *lines) count(text string) int {
 
 type kit struct {
 	*Manager
-	t      *testing.T
+	t      testing.TB
 	router *router
 	set    *counters.Set
 	clock  *clock
@@ -158,7 +158,7 @@ func (k *kit) histogram(name string) (uint64, float64) {
 	return all[name].Count, all[name].Sum
 }
 
-func start(t *testing.T, change func(*Config)) *kit {
+func start(t testing.TB, change func(*Config)) *kit {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "worker-0.counters")
 	set, err := counters.Create(path, Specs())
@@ -239,7 +239,7 @@ func reason(kind string, more ...wire.Pair) wire.Map {
 func stopped() wire.Map { return reason("stop", wire.Pair{Key: "matched", Value: int64(0)}) }
 
 // batch makes the message of rows, as a detokenizer does.
-func batch(t *testing.T, rows ...row) *wire.BatchStrOutput {
+func batch(t testing.TB, rows ...row) *wire.BatchStrOutput {
 	t.Helper()
 	b := &wire.BatchStrOutput{}
 	var numbers []wire.Value
@@ -263,7 +263,7 @@ func batch(t *testing.T, rows ...row) *wire.BatchStrOutput {
 	return b
 }
 
-func encode(t *testing.T, b wire.Message) []byte {
+func encode(t testing.TB, b wire.Message) []byte {
 	t.Helper()
 	frame, err := wire.Encode(nil, b)
 	if err != nil {
@@ -292,7 +292,7 @@ func (k *kit) answers(m request.Message) {
 }
 
 // next gives the call's next Update, within a minute.
-func next(t *testing.T, c Call) Update {
+func next(t testing.TB, c Call) Update {
 	t.Helper()
 	u, err := tryNext(c)
 	if err != nil {
@@ -308,7 +308,7 @@ func tryNext(c Call) (Update, error) {
 }
 
 // nothing says that the call has no news.
-func nothing(t *testing.T, c Call) {
+func nothing(t testing.TB, c Call) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -318,7 +318,7 @@ func nothing(t *testing.T, c Call) {
 }
 
 // ended says that every finish was given.
-func ended(t *testing.T, c Call) {
+func ended(t testing.TB, c Call) {
 	t.Helper()
 	if u, err := tryNext(c); !errors.Is(err, io.EOF) {
 		t.Fatalf("got %+v, %v, want io.EOF", u, err)

@@ -151,7 +151,7 @@ func (m *Manager) Fail(err error) {
 	finish := abort(503, "ServiceUnavailable", "the server ends: "+err.Error())
 	now := m.config.Now()
 	for _, s := range states {
-		s.call.stop(s, finish, true, now)
+		s.call.stop(s, finish, now)
 	}
 }
 

@@ -129,7 +129,7 @@ func (m *Manager) embeddings(b *wire.BatchEmbeddingOutput, now time.Time) {
 		t.left++
 		f := fault("a BatchEmbeddingOutput came for %q, expected a BatchStrOutput", s.rid)
 		running := i >= len(b.FinishedReasons) || b.FinishedReasons[i] == nil
-		if s.call.stop(s, f, !running, now) {
+		if s.call.stop(s, f, now) {
 			m.report(s, f, running, now)
 		}
 	}

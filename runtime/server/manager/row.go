@@ -14,7 +14,6 @@ func (c *call) row(s *slot, b *columns, i int, now time.Time, t *tally) *Finish 
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	last := b.last(i)
-	s.last = s.last || last
 	gone := c.closed || s.ended
 	place, wrong := s.place(b, i, t)
 	switch {

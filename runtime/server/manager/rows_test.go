@@ -61,6 +61,21 @@ func TestAnUpdateHasAllThatTheRowHas(t *testing.T) {
 	k.counts("num_requests_total=1", "prompt_tokens_total=3", "generation_tokens_total=2", "cached_tokens_total=1", "num_aborted_requests_total=0")
 }
 
+func TestACounterThatIsNullKeepsItsValue(t *testing.T) {
+	k := start(t, nil)
+	c := k.submit(1, item("r", "x"))
+	k.rows(row{rid: "r", number: int64(0), ids: []int64{1, 2}})
+	next(t, c)
+	b := batch(t, row{rid: "r", number: int64(1)})
+	b.PromptTokens, b.CachedTokens, b.CompletionTokens = nil, nil, nil
+	if err := k.take(encode(t, b)); err != nil {
+		t.Fatal(err)
+	}
+	if u := next(t, c); u.PromptTokens != 3 || u.CachedTokens != 1 || u.CompletionTokens != 2 {
+		t.Errorf("got %+v", u)
+	}
+}
+
 func TestFinishes(t *testing.T) {
 	pair := func(k string, v wire.Value) wire.Pair { return wire.Pair{Key: k, Value: v} }
 	for _, c := range []struct {
