@@ -183,7 +183,7 @@ func TestRunEndsWithItsContext(t *testing.T) {
 	}
 }
 
-func mustEncode(t *testing.T, m request.Message) []byte {
+func mustEncode(t testing.TB, m request.Message) []byte {
 	t.Helper()
 	frame, err := request.Encode(nil, m)
 	if err != nil {

@@ -1,6 +1,7 @@
 package manager
 
 import (
+	"context"
 	"fmt"
 	"testing"
 	"time"
@@ -34,7 +35,7 @@ func BenchmarkReceive(b *testing.B) {
 					b.Fatal(err)
 				}
 				for range size {
-					if _, err := tryNext(c); err != nil {
+					if _, err := c.Next(context.Background()); err != nil {
 						b.Fatal(err)
 					}
 				}
