@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fanoutbench/fanoutbench/runtime/server/counters"
 	"github.com/fanoutbench/fanoutbench/runtime/wire/request"
 )
 
@@ -127,9 +128,13 @@ func TestAnotherWorkersAcknowledgementIsAnError(t *testing.T) {
 type pull struct {
 	frames [][]byte
 	err    error
+	asked  func() // called by Recv, if any
 }
 
 func (p *pull) Recv(ctx context.Context) ([]byte, error) {
+	if p.asked != nil {
+		p.asked()
+	}
 	if len(p.frames) == 0 {
 		if p.err != nil {
 			return nil, p.err
@@ -167,6 +172,42 @@ func TestRunEndsTheServiceHoweverItEnds(t *testing.T) {
 				t.Error("the service goes on")
 			}
 		})
+	}
+}
+
+func TestBeats(t *testing.T) {
+	var k *kit
+	state := func(name string) counters.State {
+		all, err := counters.Read(k.path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return all[name].State
+	}
+	looked := 0
+	k = start(t, nil)
+	k.router.reply = func(request.Message) {
+		if looked++; state("sending") != counters.Busy {
+			t.Errorf("a send is %s", state("sending"))
+		}
+	}
+	k.submit(1, item("r", "x"))
+	if state("sending") != counters.Idle {
+		t.Errorf("after the send it is %s", state("sending"))
+	}
+	k.config.Now = func() time.Time {
+		if looked++; k.Err() == nil && state("receiving") != counters.Busy {
+			t.Errorf("with a frame the loop is %s", state("receiving"))
+		}
+		return time.Unix(0, 0)
+	}
+	p := &pull{frames: [][]byte{encode(t, batch(t, at0("r", "hi")))}, err: io.EOF, asked: func() {
+		if looked++; state("receiving") != counters.Idle {
+			t.Errorf("without a frame the loop is %s", state("receiving"))
+		}
+	}}
+	if err := k.Run(context.Background(), p); !errors.Is(err, io.EOF) || looked < 4 {
+		t.Errorf("%v, looked %d times", err, looked)
 	}
 }
 

@@ -59,7 +59,7 @@
 //
 // # Counters
 //
-// Those of [Specs] have SGLang's names. Requests and tokens are counted when the
+// Those of [Specs] have SGLang's names; the rows' and the beats are ours. Requests and tokens are counted when the
 // last row comes; as in SGLang the runs that cache prompts count too. A request
 // is aborted once: by its finish, or by its client leaving before.
 //

@@ -205,6 +205,8 @@ func (m *Manager) post(frames ...[]byte) error {
 func (m *Manager) sendOne(frame []byte) error {
 	m.sending.Lock()
 	defer m.sending.Unlock()
+	m.metrics.sending.Busy()
+	defer m.metrics.sending.Idle()
 	if err := m.config.Sender.Send(frame); err != nil {
 		return err
 	}

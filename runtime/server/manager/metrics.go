@@ -33,7 +33,9 @@ func Specs() []counters.Spec {
 	} {
 		specs = append(specs, counters.Spec{Name: h[0], Help: h[1], Kind: counters.KindHistogram, Buckets: seconds})
 	}
-	return specs
+	return append(specs,
+		counters.Spec{Name: "receiving", Help: "The loop that receives rows and answers.", Kind: counters.KindBeat},
+		counters.Spec{Name: "sending", Help: "Whoever sends to the router.", Kind: counters.KindBeat})
 }
 
 // metrics are the same, by field.
@@ -41,6 +43,7 @@ type metrics struct {
 	requests, promptTokens, generationTokens, cachedTokens, aborted *counters.Counter
 	delivered, left, unknown, missing, doubled, reordered           *counters.Counter
 	firstToken, interToken, endToEnd                                *counters.Histogram
+	receiving, sending                                              *counters.Beat
 }
 
 func newMetrics(s *counters.Set) metrics {
@@ -59,5 +62,7 @@ func newMetrics(s *counters.Set) metrics {
 		firstToken:       s.Histogram("time_to_first_token_seconds"),
 		interToken:       s.Histogram("inter_token_latency_seconds"),
 		endToEnd:         s.Histogram("e2e_request_latency_seconds"),
+		receiving:        s.Beat("receiving"),
+		sending:          s.Beat("sending"),
 	}
 }

@@ -19,8 +19,10 @@ type Receiver interface {
 // Either way the service of this worker has ended, as no row can come any more.
 func (m *Manager) Run(ctx context.Context, from Receiver) error {
 	for {
+		m.metrics.receiving.Idle()
 		frame, err := from.Recv(ctx)
 		if err == nil {
+			m.metrics.receiving.Busy()
 			err = m.Receive(frame)
 		}
 		if err == nil {
