@@ -34,8 +34,9 @@
 //
 // With n over 1 each prompt is first computed alone (max_new_tokens 0, no stream,
 // a rid of its own) and waited for, which puts it into the cache; then its n copies
-// go, with fresh rids, and the items' own rids are not used. An abort of such a
-// run is Submit's error.
+// go, with fresh rids, and the items' own rids are not used, as in SGLang: Abort
+// knows the copies by the rids that their Updates have. An abort of a run that
+// caches a prompt is Submit's error.
 //
 // # Lengths
 //
@@ -49,8 +50,8 @@
 // A row's number within its request is in customized_info, under "row", from 0
 // (see package counters). A row that came before is dropped. A number left out is
 // a hole in the text: the request ends with an abort, status 500, and so it does
-// where a row cannot be read. Rows that come after that, or after the client left, are
-// counted as rows_dropped_client_left; those of a rid that the map lacks as
+// where a row cannot be read. Rows that come after that, or after the client left,
+// are counted as rows_dropped_client_left; those of a rid that the map lacks as
 // rows_dropped_unknown. A doubled row is in neither.
 //
 // An index has one Update waiting at most, into which rows are merged, so a slow
@@ -59,9 +60,10 @@
 //
 // # Counters
 //
-// Those of [Specs] have SGLang's names; the rows' and the beats are ours. Requests and tokens are counted when the
-// last row comes; as in SGLang the runs that cache prompts count too. A request
-// is aborted once: by its finish, or by its client leaving before.
+// Those of [Specs] have SGLang's names; the rows' and the beats are ours. Requests
+// and tokens are counted when the last row comes; as in SGLang the runs that cache
+// prompts count too. A request is aborted once: by its finish, or by its client
+// leaving before.
 //
 // # Errors
 //

@@ -105,14 +105,22 @@ func (s *slot) merge(b *columns, i int, ids []int64, in, out []Position) {
 	default:
 		s.more = append(s.more, text...)
 	}
-	u.OutputIDs = append(u.OutputIDs, ids...)
-	u.InputLogprobs = append(u.InputLogprobs, in...)
-	u.OutputLogprobs = append(u.OutputLogprobs, out...)
+	u.OutputIDs = join(u.OutputIDs, ids)
+	u.InputLogprobs = join(u.InputLogprobs, in)
+	u.OutputLogprobs = join(u.OutputLogprobs, out)
 	u.Rows++
 	newest(&u.PromptTokens, at(b.PromptTokens, i))
 	newest(&u.CompletionTokens, at(b.CompletionTokens, i))
 	newest(&u.CachedTokens, at(b.CachedTokens, i))
 	newest(&u.Retractions, at(b.RetractionCounts, i))
+}
+
+// join appends; the first part is taken as it is, being nobody else's.
+func join[T any](to, more []T) []T {
+	if len(to) == 0 {
+		return more[:len(more):len(more)]
+	}
+	return append(to, more...)
 }
 
 // timing observes the row's tokens as SGLang does: the first row by its distance

@@ -61,6 +61,36 @@ func TestAnUpdateHasAllThatTheRowHas(t *testing.T) {
 	k.counts("num_requests_total=1", "prompt_tokens_total=3", "generation_tokens_total=2", "cached_tokens_total=1", "num_aborted_requests_total=0")
 }
 
+func TestLogprobColumnsThatContradictEachOther(t *testing.T) {
+	one, two := wire.Somes([]float64{-1}), wire.Somes([]float64{-1, -2})
+	id, ids := wire.Somes([]int64{1}), wire.Somes([]int64{1, 2})
+	for _, c := range []struct {
+		change func(*wire.BatchStrOutput)
+		want   string
+	}{
+		{func(b *wire.BatchStrOutput) { b.OutputTokenLogprobsIdx = [][]wire.Opt[int64]{id} }, "output_token_logprobs_idx has 1 positions, expected 2"},
+		{func(b *wire.BatchStrOutput) { b.InputTokenLogprobsIdx = [][]wire.Opt[int64]{id} }, "input_token_logprobs_idx has 1 positions, expected 0"},
+		{func(b *wire.BatchStrOutput) { b.OutputTopLogprobsVal = [][][]wire.Opt[float64]{{one}} }, "output_top_logprobs_val has 1 positions, expected 2"},
+		{func(b *wire.BatchStrOutput) { b.OutputTopLogprobsVal = [][][]wire.Opt[float64]{{one, two}} }, "output_top_logprobs of position 0: 1 values for 0 ids"},
+		{func(b *wire.BatchStrOutput) {
+			b.OutputTokenIDsLogprobsVal, b.OutputTokenIDsLogprobsIdx = [][][]wire.Opt[float64]{{one, one}}, [][][]wire.Opt[int64]{{id, ids}}
+		}, "output_token_ids_logprobs of position 1: 1 values for 2 ids"},
+	} {
+		k := start(t, nil)
+		call := k.submit(1, item("r", "x"))
+		b := batch(t, row{rid: "r", number: int64(0), text: "a", ids: []int64{1, 2}, out: []float64{-1, -2}})
+		c.change(b)
+		if err := k.take(encode(t, b)); err != nil {
+			t.Fatal(err)
+		}
+		if u := next(t, call); u.Text != "" || u.Finish == nil || u.Finish.StatusCode != 500 || !strings.Contains(u.Finish.Message, c.want) {
+			t.Errorf("got %+v, want a 500 with %q", u.Finish, c.want)
+		}
+		k.abortedOnce("r")
+		k.counts("rows_delivered=0", "rows_dropped_client_left=1")
+	}
+}
+
 func TestACounterThatIsNullKeepsItsValue(t *testing.T) {
 	k := start(t, nil)
 	c := k.submit(1, item("r", "x"))
