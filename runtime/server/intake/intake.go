@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/fanoutbench/fanoutbench/runtime/server/counters"
 	"github.com/fanoutbench/fanoutbench/runtime/transport"
 )
 
@@ -20,10 +21,11 @@ type Handler interface {
 	Peer(err error)
 }
 
-// Serve receives until ctx ends, then returns nil.
-func Serve(ctx context.Context, pull transport.Pull, h Handler) error {
+// Serve receives until ctx ends, then returns nil. beat says whether it waits for
+// a message or handles one.
+func Serve(ctx context.Context, pull transport.Pull, beat *counters.Beat, h Handler) error {
 	for {
-		err := burst(ctx, pull, h)
+		err := burst(ctx, pull, beat, h)
 		switch {
 		case ctx.Err() != nil:
 			return nil
@@ -34,9 +36,11 @@ func Serve(ctx context.Context, pull transport.Pull, h Handler) error {
 }
 
 // burst waits for a message and handles what has come with it.
-func burst(ctx context.Context, pull transport.Pull, h Handler) error {
+func burst(ctx context.Context, pull transport.Pull, beat *counters.Beat, h Handler) error {
+	beat.Idle()
 	frame, err := pull.Recv(ctx)
 	for n := 1; !errors.Is(err, transport.ErrEmpty); n++ {
+		beat.Busy()
 		if err := handle(ctx, h, frame, err); err != nil {
 			return err
 		}

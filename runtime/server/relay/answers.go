@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/fanoutbench/fanoutbench/runtime/server/counters"
 	"github.com/fanoutbench/fanoutbench/runtime/wire/request"
 )
 
@@ -11,6 +12,12 @@ import (
 type replies struct {
 	*router
 	queued []*worker // have frames since the last flush
+
+	forwarded *counters.Counter
+}
+
+func newReplies(r *router) *replies {
+	return &replies{router: r, forwarded: r.counts.Counter("answers_forwarded")}
 }
 
 func (a *replies) Frame(_ context.Context, frame []byte) error {
@@ -63,7 +70,7 @@ func (a *replies) Flush() error {
 		if err != nil {
 			a.lose(w, lost, err)
 		}
-		a.counts.Counter("answers_forwarded").Add(sent)
+		a.forwarded.Add(sent)
 	}
 	clear(a.queued)
 	a.queued = a.queued[:0]

@@ -13,6 +13,8 @@ var specs = []counters.Spec{
 	counter("registrations_failed", "Registrations of HTTP workers that could not be reached."),
 	counter("frames_malformed", "Registrations and answers that could not be read."),
 	counter("peers_dropped", "Senders that broke the transport's rules."),
+	{Name: "requests", Help: "The pump from the HTTP workers to the scheduler.", Kind: counters.KindBeat},
+	{Name: "answers", Help: "The pump from the scheduler to the HTTP workers.", Kind: counters.KindBeat},
 }
 
 func counter(name, help string) counters.Spec {

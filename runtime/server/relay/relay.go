@@ -76,8 +76,12 @@ func (r *router) serve(parent context.Context, input, answers transport.Pull) er
 			}
 		})
 	}
-	start("requests", func(ctx context.Context) error { return intake.Serve(ctx, input, &requests{router: r}) })
-	start("answers", func(ctx context.Context) error { return intake.Serve(ctx, answers, &replies{router: r}) })
+	start("requests", func(ctx context.Context) error {
+		return intake.Serve(ctx, input, r.counts.Beat("requests"), newRequests(r))
+	})
+	start("answers", func(ctx context.Context) error {
+		return intake.Serve(ctx, answers, r.counts.Beat("answers"), newReplies(r))
+	})
 	start("scheduler", r.connect)
 	all.Wait()
 	r.dials.Wait()

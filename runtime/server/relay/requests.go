@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/fanoutbench/fanoutbench/runtime/server/counters"
 	"github.com/fanoutbench/fanoutbench/runtime/server/intake"
 	"github.com/fanoutbench/fanoutbench/runtime/transport"
 	"github.com/fanoutbench/fanoutbench/runtime/wire/request"
@@ -19,6 +20,12 @@ type requests struct {
 	push   transport.Push // nil until the first frame
 	queued uint64         // frames since the last flush
 	bytes  uint64         // of these
+
+	forwarded, forwardedBytes *counters.Counter
+}
+
+func newRequests(r *router) *requests {
+	return &requests{router: r, forwarded: r.counts.Counter("requests_forwarded"), forwardedBytes: r.counts.Counter("request_bytes_forwarded")}
 }
 
 func (q *requests) Frame(ctx context.Context, frame []byte) error {
@@ -46,8 +53,8 @@ func (q *requests) Flush() error {
 	if err := q.push.Flush(); err != nil {
 		return err
 	}
-	q.counts.Counter("requests_forwarded").Add(q.queued)
-	q.counts.Counter("request_bytes_forwarded").Add(q.bytes)
+	q.forwarded.Add(q.queued)
+	q.forwardedBytes.Add(q.bytes)
 	q.queued, q.bytes = 0, 0
 	return nil
 }
