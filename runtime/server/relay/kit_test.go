@@ -113,6 +113,16 @@ func (r *running) stop() {
 	}
 }
 
+// beat is the state of one of the router's loops.
+func (r *running) beat(name string) counters.State {
+	r.t.Helper()
+	values, err := counters.Read(part.CountersPath(r.env.Folder, r.env.ID))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return values[name].State
+}
+
 // counted waits until a counter has that value.
 func (r *running) counted(name string, want uint64) {
 	r.t.Helper()

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/fanoutbench/fanoutbench/runtime/server/args"
+	"github.com/fanoutbench/fanoutbench/runtime/server/counters"
 	"github.com/fanoutbench/fanoutbench/runtime/server/part"
 	"github.com/fanoutbench/fanoutbench/runtime/transport"
 	"github.com/fanoutbench/fanoutbench/runtime/wire/request"
@@ -169,6 +170,53 @@ func TestBeforeTheScheduler(t *testing.T) {
 	r.stop()
 }
 
+// TestRegistrationIsFirst: of all that a worker gets its registration is the first,
+// however many answers are on their way, and it is what the worker sent, however
+// much it sent behind it.
+func TestRegistrationIsFirst(t *testing.T) {
+	r := start(t, "zmtp")
+	scheduler := r.bind(part.Scheduler)
+	for i := range 20 {
+		name := part.ID{Kind: part.Worker, Index: i}.String()
+		c := &client{push: r.connect(part.RouterInput), ipc: r.env.Endpoint(name)}
+		registration := encode(t, &request.TokenizerWorkerRegistrationReq{RID: name, WorkerIPCName: c.ipc})
+		stopped, stop := make(chan struct{}), make(chan struct{})
+		go func() {
+			defer close(stopped)
+			c.answer(t, r.connect(part.RouterAnswers), stop)
+		}()
+		post(t, c.push, registration)
+		for range 100 {
+			post(t, c.push, encode(t, &request.AbortReq{RID: "r", AbortMessage: strings.Repeat("x", 5000)}))
+			scheduler.next()
+		}
+		c.inbox = r.bind(name)
+		if got := c.next(); !bytes.Equal(got, registration) {
+			t.Fatalf("got %.80q, want the registration", got)
+		}
+		c.next() // an answer
+		close(stop)
+		<-stopped
+	}
+	r.stop()
+}
+
+// answer sends answers to the client until it is told to stop.
+func (c *client) answer(t *testing.T, push transport.Push, stop chan struct{}) {
+	answer := encode(t, &request.FlushCacheReqOutput{HTTPWorkerIPC: c.ipc})
+	for {
+		select {
+		case <-stop:
+			return
+		default:
+			if err := errors.Join(push.Send(answer), push.Flush()); err != nil {
+				t.Error(err)
+				return
+			}
+		}
+	}
+}
+
 // TestRegistersAgain: a worker whose socket is a new one registers under the same
 // name; its answers come to the new one.
 func TestRegistersAgain(t *testing.T) {
@@ -296,9 +344,16 @@ func TestWorkerDies(t *testing.T) {
 	if err := dying.pull.Close(); err != nil {
 		t.Fatal(err)
 	}
+	var frames [][]byte
 	for i := range after {
-		post(t, answers, encode(t, dying.flush(i)), encode(t, other.flush(i)))
+		last := dying.flush(i)
+		if i > after/3 {
+			last.Message = strings.Repeat("x", i%50*100) // some go out before the burst's end
+		}
+		frames = append(frames, encode(t, last), encode(t, other.flush(i)))
 	}
+	post(t, answers, frames[:after/3]...)
+	post(t, answers, frames[after/3:]...)
 	for i := range after {
 		if got := other.next(); !bytes.Equal(got, encode(t, other.flush(i))) {
 			t.Fatalf("answer %d: got %q", i, got)
@@ -346,7 +401,11 @@ func TestEnds(t *testing.T) {
 	})
 	t.Run("ended while it starts", func(t *testing.T) {
 		r := start(t, "zmtp")
-		r.registered(0)
+		c := r.registered(0)
+		post(t, c.push, encode(t, ask(c.ipc, 0))) // waits for the scheduler
+		for r.beat("requests") != counters.Busy {
+			time.Sleep(time.Millisecond)
+		}
 		r.stop()
 	})
 	t.Run("a router is there already", func(t *testing.T) {
