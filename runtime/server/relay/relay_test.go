@@ -13,6 +13,7 @@ import (
 	"github.com/fanoutbench/fanoutbench/runtime/server/args"
 	"github.com/fanoutbench/fanoutbench/runtime/server/counters"
 	"github.com/fanoutbench/fanoutbench/runtime/server/part"
+	"github.com/fanoutbench/fanoutbench/runtime/server/parttest"
 	"github.com/fanoutbench/fanoutbench/runtime/transport"
 	"github.com/fanoutbench/fanoutbench/runtime/wire/request"
 )
@@ -35,7 +36,7 @@ func TestOrder(t *testing.T) {
 			}
 			next := map[string]int{}
 			for range len(clients) * each {
-				frame := scheduler.next()
+				frame := scheduler.Next()
 				m, err := request.Decode(frame)
 				if err != nil {
 					t.Fatal(err)
@@ -46,8 +47,8 @@ func TestOrder(t *testing.T) {
 				}
 				next[ipc]++
 			}
-			r.counted("requests_forwarded", uint64(len(clients)*each))
-			answers := r.connect(part.RouterAnswers)
+			r.AwaitCount("requests_forwarded", uint64(len(clients)*each))
+			answers := r.Connect(part.RouterAnswers)
 			for i := range each {
 				for _, c := range clients {
 					if err := answers.Send(encode(t, c.flush(i))); err != nil {
@@ -58,12 +59,12 @@ func TestOrder(t *testing.T) {
 			post(t, answers)
 			for _, c := range clients {
 				for i := range each {
-					if got, want := c.next(), encode(t, c.flush(i)); !bytes.Equal(got, want) {
+					if got, want := c.Next(), encode(t, c.flush(i)); !bytes.Equal(got, want) {
 						t.Fatalf("answer %d: got %q, want %q", i, got, want)
 					}
 				}
 			}
-			r.counted("answers_forwarded", uint64(len(clients)*each))
+			r.AwaitCount("answers_forwarded", uint64(len(clients)*each))
 			r.stop()
 		})
 	}
@@ -93,7 +94,7 @@ func (c *client) flood(seed, n int) {
 // stuff sends until nothing more goes in.
 func stuff(t *testing.T, r *running, name string, frame []byte) {
 	t.Helper()
-	push, err := transport.Connect(t.Context(), r.env.Args.ZMQ, r.env.Endpoint(name), transport.Options{SendTimeout: 100 * time.Millisecond})
+	push, err := transport.Connect(t.Context(), r.Env.Args.ZMQ, r.Env.Endpoint(name), transport.Options{SendTimeout: 100 * time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,18 +115,18 @@ func TestSchedulerTakesNothing(t *testing.T) {
 	r := start(t, "zmtp")
 	scheduler := r.bind(part.Scheduler)
 	c := r.registered(0)
-	r.awaitReady()
-	scheduler.pause()
+	r.AwaitReady()
+	scheduler.Pause()
 	stuff(t, r, part.RouterInput, encode(t, &request.AbortReq{RID: "r", AbortMessage: strings.Repeat("x", 10000)}))
-	answers := r.connect(part.RouterAnswers)
+	answers := r.Connect(part.RouterAnswers)
 	for i := range 100 {
 		frame := encode(t, c.flush(i))
 		post(t, answers, frame)
-		if got := c.next(); !bytes.Equal(got, frame) {
+		if got := c.Next(); !bytes.Equal(got, frame) {
 			t.Fatalf("answer %d: got %q", i, got)
 		}
 	}
-	scheduler.receive() // or the router's end would wait for room
+	scheduler.Receive() // or the router's end would wait for room
 	r.stop()
 }
 
@@ -135,18 +136,18 @@ func TestWorkerTakesNothing(t *testing.T) {
 	r := start(t, "zmtp")
 	scheduler := r.bind(part.Scheduler)
 	hung, other := r.registered(0), r.registered(1)
-	hung.pause()
+	hung.Pause()
 	long := hung.flush(0)
 	long.Message = strings.Repeat("x", 10000)
 	stuff(t, r, part.RouterAnswers, encode(t, long))
 	for i := range 100 {
 		frame := encode(t, ask(other.ipc, i))
 		post(t, other.push, frame)
-		if got := scheduler.next(); !bytes.Equal(got, frame) {
+		if got := scheduler.Next(); !bytes.Equal(got, frame) {
 			t.Fatalf("request %d: got %q", i, got)
 		}
 	}
-	hung.receive()
+	hung.Receive()
 	r.stop()
 }
 
@@ -157,16 +158,14 @@ func TestBeforeTheScheduler(t *testing.T) {
 	c := r.registered(0)
 	frame := encode(t, ask(c.ipc, 0))
 	post(t, c.push, frame)
-	select {
-	case <-r.ready:
+	if r.IsReady() {
 		t.Error("ready without a scheduler")
-	default:
 	}
 	scheduler := r.bind(part.Scheduler)
-	if got := scheduler.next(); !bytes.Equal(got, frame) {
+	if got := scheduler.Next(); !bytes.Equal(got, frame) {
 		t.Errorf("got %q, want the request: the registration stays with the router", got)
 	}
-	r.awaitReady()
+	r.AwaitReady()
 	r.stop()
 }
 
@@ -178,23 +177,23 @@ func TestRegistrationIsFirst(t *testing.T) {
 	scheduler := r.bind(part.Scheduler)
 	for i := range 20 {
 		name := part.ID{Kind: part.Worker, Index: i}.String()
-		c := &client{push: r.connect(part.RouterInput), ipc: r.env.Endpoint(name)}
+		c := &client{t: t, push: r.Connect(part.RouterInput), ipc: r.Env.Endpoint(name)}
 		registration := encode(t, &request.TokenizerWorkerRegistrationReq{RID: name, WorkerIPCName: c.ipc})
 		stopped, stop := make(chan struct{}), make(chan struct{})
 		go func() {
 			defer close(stopped)
-			c.answer(t, r.connect(part.RouterAnswers), stop)
+			c.answer(t, r.Connect(part.RouterAnswers), stop)
 		}()
 		post(t, c.push, registration)
 		for range 100 {
 			post(t, c.push, encode(t, &request.AbortReq{RID: "r", AbortMessage: strings.Repeat("x", 5000)}))
-			scheduler.next()
+			scheduler.Next()
 		}
-		c.inbox = r.bind(name)
-		if got := c.next(); !bytes.Equal(got, registration) {
+		c.Inbox = r.bind(name)
+		if got := c.Next(); !bytes.Equal(got, registration) {
 			t.Fatalf("got %.80q, want the registration", got)
 		}
-		c.next() // an answer
+		c.Next() // an answer
 		close(stop)
 		<-stopped
 	}
@@ -225,18 +224,15 @@ func TestRegistersAgain(t *testing.T) {
 	c := r.client(0)
 	c.register()
 	c.register() // over a live connection
-	c.pause()
-	if err := c.pull.Close(); err != nil {
-		t.Fatal(err)
-	}
-	c.inbox = r.bind("worker-0")
+	c.Close()
+	c.Inbox = r.bind("worker-0")
 	c.register()
 	frame := encode(t, c.flush(0))
-	post(t, r.connect(part.RouterAnswers), frame)
-	if got := c.next(); !bytes.Equal(got, frame) {
+	post(t, r.Connect(part.RouterAnswers), frame)
+	if got := c.Next(); !bytes.Equal(got, frame) {
 		t.Errorf("got %q, want the answer", got)
 	}
-	r.counted("registrations", 3)
+	r.AwaitCount("registrations", 3)
 	r.stop()
 }
 
@@ -250,12 +246,12 @@ func TestAbortHasARoute(t *testing.T) {
 	frame := encode(t, &request.AbortReq{RID: "rid-0", HTTPWorkerIPC: second.ipc, FinishedReason: &request.FinishReason{
 		Type: "abort", Message: "The request queue is full.", StatusCode: 503, ErrType: "ServiceUnavailable",
 	}})
-	answers := r.connect(part.RouterAnswers)
+	answers := r.Connect(part.RouterAnswers)
 	post(t, answers, frame, encode(t, first.flush(0)))
-	if got := second.next(); !bytes.Equal(got, frame) {
+	if got := second.Next(); !bytes.Equal(got, frame) {
 		t.Errorf("got %q, want the abort", got)
 	}
-	if got := first.next(); !bytes.Equal(got, encode(t, first.flush(0))) {
+	if got := first.Next(); !bytes.Equal(got, encode(t, first.flush(0))) {
 		t.Errorf("the other worker got %q, want its own answer only", got)
 	}
 	r.stop()
@@ -267,17 +263,17 @@ func TestAbortAll(t *testing.T) {
 	r := start(t, "zmtp")
 	r.bind(part.Scheduler)
 	clients := []*client{r.registered(0), r.registered(1), r.registered(2)}
-	answers := r.connect(part.RouterAnswers)
+	answers := r.Connect(part.RouterAnswers)
 	all := encode(t, &request.AbortReq{AbortAll: true})
 	post(t, answers, encode(t, &request.AbortReq{RID: "rid-0"}), encode(t, &request.FlushCacheReqOutput{RID: "rid-0"}), all)
 	for _, c := range clients {
-		if got := c.next(); !bytes.Equal(got, all) {
+		if got := c.Next(); !bytes.Equal(got, all) {
 			t.Errorf("%s: got %q, want the abort of all", c.ipc, got)
 		}
-		c.nothing()
+		c.Nothing()
 	}
-	r.counted("answers_forwarded", 3)
-	r.counted("answers_dropped_unknown", 2)
+	r.AwaitCount("answers_forwarded", 3)
+	r.AwaitCount("answers_dropped_unknown", 2)
 	r.stop()
 }
 
@@ -288,21 +284,21 @@ func TestBadAnswers(t *testing.T) {
 	r.bind(part.Scheduler)
 	c := r.registered(0)
 	good := encode(t, c.flush(0))
-	answers := r.connect(part.RouterAnswers)
+	answers := r.Connect(part.RouterAnswers)
 	post(t, answers,
 		[]byte{}, []byte("garbage"), []byte("\x91\xa4Nope"), []byte("\xdd\xff\xff\xff\xff"), good[:25], // malformed
 		[]byte("\x93\xa8AbortReq\xa1r\x05"),               // http_worker_ipc is a number
 		encode(t, &request.AbortReq{AbortAll: true})[:12], // without a name, and cut short
-		encode(t, &request.FlushCacheReqOutput{RID: "r", HTTPWorkerIPC: r.env.Endpoint("worker-7")}),
+		encode(t, &request.FlushCacheReqOutput{RID: "r", HTTPWorkerIPC: r.Env.Endpoint("worker-7")}),
 		good)
-	if got := c.next(); !bytes.Equal(got, good) {
+	if got := c.Next(); !bytes.Equal(got, good) {
 		t.Errorf("got %q, want the good answer", got)
 	}
-	r.counted("answers_forwarded", 1)
-	r.counted("frames_malformed", 7)
-	r.counted("answers_dropped_unknown", 1)
-	if !strings.Contains(r.log.String(), "worker-7") {
-		t.Errorf("the log does not name worker-7:\n%s", r.log)
+	r.AwaitCount("answers_forwarded", 1)
+	r.AwaitCount("frames_malformed", 7)
+	r.AwaitCount("answers_dropped_unknown", 1)
+	if !strings.Contains(r.Log.String(), "worker-7") {
+		t.Errorf("the log does not name worker-7:\n%s", r.Log)
 	}
 	r.stop()
 }
@@ -318,12 +314,12 @@ func TestBadRequests(t *testing.T) {
 	post(t, c.push, whole[:len(whole)-3], encode(t, &request.TokenizerWorkerRegistrationReq{RID: "r"}))
 	post(t, c.push, unparsed...)
 	for i, want := range unparsed {
-		if got := scheduler.next(); !bytes.Equal(got, want) {
+		if got := scheduler.Next(); !bytes.Equal(got, want) {
 			t.Errorf("frame %d: got %q, want %q", i, got, want)
 		}
 	}
-	r.counted("frames_malformed", 2)
-	r.counted("requests_forwarded", uint64(len(unparsed)))
+	r.AwaitCount("frames_malformed", 2)
+	r.AwaitCount("requests_forwarded", uint64(len(unparsed)))
 	r.stop()
 }
 
@@ -333,17 +329,14 @@ func TestWorkerDies(t *testing.T) {
 	r := start(t, "zmtp")
 	r.bind(part.Scheduler)
 	dying, other := r.registered(0), r.registered(1)
-	answers := r.connect(part.RouterAnswers)
+	answers := r.Connect(part.RouterAnswers)
 	const before, after = 10, 300 // after is more than a burst
 	for i := range before {
 		post(t, answers, encode(t, dying.flush(i)))
-		dying.next()
+		dying.Next()
 	}
-	r.counted("answers_forwarded", before)
-	dying.pause()
-	if err := dying.pull.Close(); err != nil {
-		t.Fatal(err)
-	}
+	r.AwaitCount("answers_forwarded", before)
+	dying.Close()
 	var frames [][]byte
 	for i := range after {
 		last := dying.flush(i)
@@ -355,12 +348,12 @@ func TestWorkerDies(t *testing.T) {
 	post(t, answers, frames[:after/3]...)
 	post(t, answers, frames[after/3:]...)
 	for i := range after {
-		if got := other.next(); !bytes.Equal(got, encode(t, other.flush(i))) {
+		if got := other.Next(); !bytes.Equal(got, encode(t, other.flush(i))) {
 			t.Fatalf("answer %d: got %q", i, got)
 		}
 	}
-	r.counted("answers_forwarded", before+after)
-	r.counted("answers_dropped_unreachable", after)
+	r.AwaitCount("answers_forwarded", before+after)
+	r.AwaitCount("answers_dropped_unreachable", after)
 	r.stop()
 }
 
@@ -368,10 +361,10 @@ func TestWorkerDies(t *testing.T) {
 func TestUnreachableRegistration(t *testing.T) {
 	r := start(t, "zmtp")
 	r.bind(part.Scheduler)
-	post(t, r.connect(part.RouterInput), encode(t, &request.TokenizerWorkerRegistrationReq{WorkerIPCName: "tcp://127.0.0.1:1"}))
-	r.counted("registrations_failed", 1)
-	absent := encode(t, &request.TokenizerWorkerRegistrationReq{WorkerIPCName: r.env.Endpoint("worker-9")})
-	post(t, r.connect(part.RouterInput), absent)
+	post(t, r.Connect(part.RouterInput), encode(t, &request.TokenizerWorkerRegistrationReq{WorkerIPCName: "tcp://127.0.0.1:1"}))
+	r.AwaitCount("registrations_failed", 1)
+	absent := encode(t, &request.TokenizerWorkerRegistrationReq{WorkerIPCName: r.Env.Endpoint("worker-9")})
+	post(t, r.Connect(part.RouterInput), absent)
 	r.registered(0)
 	r.stop() // the dial to worker-9, still waiting, does not keep the router
 }
@@ -382,20 +375,16 @@ func TestEnds(t *testing.T) {
 		r := start(t, "zmtp")
 		scheduler := r.bind(part.Scheduler)
 		c := r.registered(0)
-		r.awaitReady()
-		scheduler.pause()
-		if err := scheduler.pull.Close(); err != nil {
-			t.Fatal(err)
-		}
+		r.AwaitReady()
+		scheduler.Close()
 		post(t, c.push, encode(t, ask(c.ipc, 0)))
-		if err := r.result(); !errors.Is(err, transport.ErrBroken) || !strings.Contains(err.Error(), "router: requests") {
+		if err := r.Result(); !errors.Is(err, transport.ErrBroken) || !strings.Contains(err.Error(), "router: requests") {
 			t.Errorf("%v, want a broken connection of the requests", err)
 		}
 	})
 	t.Run("no scheduler", func(t *testing.T) {
-		folder := t.TempDir()
-		r := startIn(t, part.Env{ID: part.ID{Kind: part.Router}, Args: args.Args{ZMQ: "zmtp", StartTimeout: 0.05}, Folder: folder})
-		if err := r.result(); !errors.Is(err, os.ErrDeadlineExceeded) || !strings.Contains(err.Error(), "router: scheduler") {
+		r := startIn(t, parttest.Folder(t), args.Args{ZMQ: "zmtp", StartTimeout: 0.05})
+		if err := r.Result(); !errors.Is(err, os.ErrDeadlineExceeded) || !strings.Contains(err.Error(), "router: scheduler") {
 			t.Errorf("%v, want that the scheduler does not answer", err)
 		}
 	})
@@ -403,7 +392,7 @@ func TestEnds(t *testing.T) {
 		r := start(t, "zmtp")
 		c := r.registered(0)
 		post(t, c.push, encode(t, ask(c.ipc, 0))) // waits for the scheduler
-		for r.beat("requests") != counters.Busy {
+		for r.Read("requests").State != counters.Busy {
 			time.Sleep(time.Millisecond)
 		}
 		r.stop()
@@ -411,8 +400,7 @@ func TestEnds(t *testing.T) {
 	t.Run("a router is there already", func(t *testing.T) {
 		r := start(t, "zmtp")
 		r.registered(0)
-		other := part.Env{ID: part.ID{Kind: part.Router}, Args: r.env.Args, Folder: r.env.Folder}
-		if err := startIn(t, other).result(); err == nil {
+		if err := startIn(t, r.Env.Folder, r.Env.Args).Result(); err == nil {
 			t.Error("a second router in one folder started")
 		}
 		r.stop()
