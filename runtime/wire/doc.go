@@ -1,5 +1,6 @@
 // Package wire is SGLang's output path as bytes: the messages a scheduler sends
-// to its detokenizers and a detokenizer to its HTTP workers.
+// to its detokenizers and a detokenizer to its HTTP workers. What goes the other
+// way is in package wire/request, which reads and writes with [Reader] and [Writer].
 //
 // # Shape
 //

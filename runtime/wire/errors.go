@@ -45,11 +45,7 @@ func located(err error, offset int) *Error {
 }
 
 // inside puts an index or a key before the path that err already has.
-func inside(err error, step string, offset int) error {
-	e := located(err, offset)
-	e.Field = step + e.Field
-	return e
-}
+func inside(err error, step string, offset int) error { return Inside(err, step, offset) }
 
 func index(i int) string { return "[" + strconv.Itoa(i) + "]" }
 

@@ -1,10 +1,8 @@
 package wire
 
-import "errors"
-
-// The rest of this file is what a package with messages of its own needs
-// (package request): a frame's items one by one, with this package's rules for
-// integers, floats, text and integer arrays.
+// This file is what a package with messages of its own needs (package request): a
+// frame's items one by one, with this package's rules for integers, floats, text
+// and integer arrays.
 
 // Reader reads the items of one frame in turn. A read of another kind than the
 // one that is next is an *Error with the offset.
@@ -27,7 +25,10 @@ func (r Reader) Left() int { return r.r.in.Len() }
 func (r Reader) Null() (bool, error) { return r.r.null(kindAny) }
 
 // IsArray says whether an array is next.
-func (r Reader) IsArray() bool { return r.r.in.Len() > 0 && kindOf(r.r.frame[r.r.offset()]) == kindArray }
+func (r Reader) IsArray() bool {
+	o := r.r.offset()
+	return o < len(r.r.frame) && kindOf(r.r.frame[o]) == kindArray
+}
 
 // Bool reads a bool.
 func (r Reader) Bool() (bool, error) { return one(r.r, boolCodec) }
@@ -100,8 +101,11 @@ func (w Writer) ArrayLen(n int) error { return w.w.enc.EncodeArrayLen(n) }
 // number of fields, and where the first field starts. The name lies in the frame.
 func Head(frame []byte) (class []byte, fields, next int, err error) { return classOf(frame) }
 
-// Skip is the offset after the item at o of any frame, which the item may be
-// malformed or missing in.
+// NameOffset is where the class name of a frame that Head could read starts.
+func NameOffset(frame []byte) int { return nameOffset(frame) }
+
+// Skip is the offset after the item at o, of any frame; an item that is malformed
+// or missing is an error.
 func Skip(frame []byte, o int) (int, error) {
 	var w walker
 	end, err := w.skip(frame, o, MaxDepth-1)
@@ -111,7 +115,7 @@ func Skip(frame []byte, o int) (int, error) {
 	return end, nil
 }
 
-// TextAt reads the string at o of any frame, without copying, and null as no text.
+// TextAt reads the string at o, of any frame, without copying; null is no text.
 func TextAt(frame []byte, o int) ([]byte, error) {
 	if o >= len(frame) {
 		return nil, &Error{Offset: o, Err: errTruncated}
@@ -131,9 +135,7 @@ func TextAt(frame []byte, o int) ([]byte, error) {
 // Inside makes err an *Error whose field path starts with step. It has at least
 // the given offset.
 func Inside(err error, step string, offset int) *Error {
-	var e *Error
-	if errors.As(inside(err, step, offset), &e) {
-		return e
-	}
-	return &Error{Field: step, Offset: offset, Err: err}
+	e := located(err, offset)
+	e.Field = step + e.Field
+	return e
 }

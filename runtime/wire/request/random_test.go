@@ -4,12 +4,16 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"reflect"
+	"strings"
 )
 
 // gen fills messages at random, by the types of their fields alone.
-type gen struct{ *rand.Rand }
+type gen struct {
+	*rand.Rand
+	utf8 bool // text is valid
+}
 
-func newGen(seed uint64) gen { return gen{rand.New(rand.NewPCG(seed, 11))} }
+func newGen(seed uint64) gen { return gen{rand.New(rand.NewPCG(seed, 11)), false} }
 
 // message is one of every class in turn, with random fields.
 func (g gen) message(i int) Message {
@@ -19,13 +23,17 @@ func (g gen) message(i int) Message {
 }
 
 func (g gen) text() string {
-	const runes = "aZ0 \n\"\\é語🙂\x00\xff"
-	b := make([]byte, g.IntN(8))
+	const bytes = "aZ0 \n\"\\é語🙂\x00\xff"
+	n := g.IntN(8)
 	if g.IntN(16) == 0 {
-		b = make([]byte, 20+g.IntN(300))
+		n = 20 + g.IntN(300)
 	}
+	b := make([]byte, n)
 	for i := range b {
-		b[i] = runes[g.IntN(len(runes))]
+		b[i] = bytes[g.IntN(len(bytes))]
+	}
+	if g.utf8 {
+		return strings.ToValidUTF8(string(b), "語")
 	}
 	return string(b)
 }

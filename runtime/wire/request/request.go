@@ -76,7 +76,7 @@ func head(frame []byte) (*layout, int, error) {
 	l := byClass[string(name)]
 	if l == nil {
 		const longest = 64 // of a hostile name in an error
-		return nil, 0, &wire.Error{Offset: o - len(name), Err: fmt.Errorf("got class %.*q, want one of: %s", longest, name, classNames())}
+		return nil, 0, &wire.Error{Offset: wire.NameOffset(frame), Err: fmt.Errorf("got class %.*q, want one of: %s", longest, name, classNames())}
 	}
 	return l, o, nil
 }

@@ -180,6 +180,7 @@ func takeReason(r wire.Reader) (*FinishReason, error) {
 	if null, err := r.Null(); null || err != nil {
 		return nil, err
 	}
+	start := r.Offset()
 	n, err := r.MapLen()
 	if err != nil {
 		return nil, err
@@ -198,6 +199,9 @@ func takeReason(r wire.Reader) (*FinishReason, error) {
 		if err := v.take(r, key, o); err != nil {
 			return nil, err
 		}
+	}
+	if !seen["type"] {
+		return nil, &wire.Error{Offset: start, Err: errors.New("got a map without type, want one")}
 	}
 	return v, nil
 }
