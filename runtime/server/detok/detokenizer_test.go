@@ -57,10 +57,10 @@ func TestStrategies(t *testing.T) {
 		if n, bytes := d.Read("messages").Count, d.Read("bytes").Count; n == 0 || bytes < n*100 {
 			t.Errorf("%d messages of %d bytes counted", n, bytes)
 		}
+		d.Stop("detokenizer-0")
 		if n := d.Read("states").Gauge; n != 0 {
 			t.Errorf("%v states are left of finished requests", n)
 		}
-		d.Stop("detokenizer-0")
 	})
 }
 

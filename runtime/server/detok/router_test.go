@@ -2,8 +2,8 @@ package detok
 
 import (
 	"errors"
-	"fmt"
 	"os"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -14,6 +14,7 @@ import (
 	"github.com/fanoutbench/fanoutbench/runtime/server/counters"
 	"github.com/fanoutbench/fanoutbench/runtime/server/part"
 	"github.com/fanoutbench/fanoutbench/runtime/server/parttest"
+	"github.com/fanoutbench/fanoutbench/runtime/transport"
 )
 
 // sharing is a router with its detokenizers.
@@ -77,20 +78,27 @@ func TestSeveralDetokenizers(t *testing.T) {
 	})
 }
 
-// TestSeveralWorkers: with several of both, each worker gets its own rows only.
+// TestSeveralWorkers: with several of both, each worker gets its own rows only,
+// whatever the transport.
 func TestSeveralWorkers(t *testing.T) {
-	s := several(t, defaultArgs(), 2)
-	list, ipcs := inboxes(t, s.router.Env, 4)
-	batches := traffic(4, 100, ipcs, texts)
-	postBatches(t, s.router.Connect("detokenizer-router"), batches)
-	want := twin(t, batches)
-	for i, b := range list {
-		rows := take(t, b, len(want[ipcs[i]]))
-		if got, twins := join(t, rows), join(t, want[ipcs[i]]); fmt.Sprint(got) != fmt.Sprint(twins) {
-			t.Errorf("%s: got %q, want %q", ipcs[i], got, twins)
-		}
+	for _, engine := range transport.Engines() {
+		t.Run(engine, func(t *testing.T) {
+			a := defaultArgs()
+			a.ZMQ = engine
+			s := several(t, a, 2)
+			list, ipcs := inboxes(t, s.router.Env, 4)
+			batches := traffic(4, 100, ipcs, texts)
+			postBatches(t, s.router.Connect("detokenizer-router"), batches)
+			want := twin(t, batches)
+			for i, b := range list {
+				rows := take(t, b, len(want[ipcs[i]]))
+				if got, twins := join(t, rows), join(t, want[ipcs[i]]); !reflect.DeepEqual(got, twins) {
+					t.Errorf("%s: got %q, want %q", ipcs[i], got, twins)
+				}
+			}
+			s.stop()
+		})
 	}
-	s.stop()
 }
 
 // TestRouterBroadcasts: an idle batch and a FreezeGCReq go to every detokenizer.

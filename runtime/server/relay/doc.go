@@ -52,5 +52,5 @@
 // One goroutine with a poller over both PULLs: a Send that waits for room would
 // stop both directions. A queue and a goroutine for each worker: a worker always
 // receives, into memory that its manager bounds; one that does not is hung, and
-// after sendTimeout its answers are dropped.
+// after workerTimeout its answers are dropped.
 package relay

@@ -17,13 +17,14 @@ const (
 	// schedulerTimeout is long: a scheduler in a long step takes nothing. One that
 	// has died is known at once.
 	schedulerTimeout = 10 * time.Minute
-	// sendTimeout is how long the answers wait for a worker that does not receive.
-	sendTimeout = 10 * time.Second
+	// workerTimeout is how long the answers wait for a worker that does not receive.
+	workerTimeout = 10 * time.Second
 )
 
 // router is what both pumps share.
 type router struct {
 	env    part.Env
+	wait   time.Duration // workerTimeout, but in tests
 	counts *counters.Set
 	faults *intake.Faults
 
@@ -36,7 +37,9 @@ type router struct {
 }
 
 // Run is the router's life.
-func Run(ctx context.Context, e part.Env) (err error) {
+func Run(ctx context.Context, e part.Env) error { return run(ctx, e, workerTimeout) }
+
+func run(ctx context.Context, e part.Env, wait time.Duration) (err error) {
 	set, err := counters.Create(part.CountersPath(e.Folder, e.ID), specs)
 	if err != nil {
 		return err
@@ -52,14 +55,14 @@ func Run(ctx context.Context, e part.Env) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, answers.Close()) }()
-	r := newRouter(e, set)
+	r := newRouter(e, wait, set)
 	defer r.faults.Close()
 	return r.serve(ctx, input, answers)
 }
 
-func newRouter(e part.Env, set *counters.Set) *router {
+func newRouter(e part.Env, wait time.Duration, set *counters.Set) *router {
 	return &router{
-		env: e, counts: set, faults: intake.NewFaults(e.Log),
+		env: e, wait: wait, counts: set, faults: intake.NewFaults(e.Log),
 		connected: make(chan struct{}), workers: map[string]*worker{},
 	}
 }

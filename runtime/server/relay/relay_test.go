@@ -2,6 +2,7 @@ package relay
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -354,6 +355,62 @@ func TestWorkerDies(t *testing.T) {
 	}
 	r.AwaitCount("answers_forwarded", before+after)
 	r.AwaitCount("answers_dropped_unreachable", after)
+	r.stop()
+}
+
+// TestHungWorker: a worker that lives and does not receive costs one time-out;
+// then its answers are dropped, and the other worker's go on.
+func TestHungWorker(t *testing.T) {
+	life := func(ctx context.Context, e part.Env) error { return run(ctx, e, 20*time.Millisecond) }
+	r := &running{parttest.Start(t, life, part.Env{ID: part.ID{Kind: part.Router}, Args: args.Args{ZMQ: "zmtp"}, Folder: parttest.Folder(t)}), t}
+	r.bind(part.Scheduler)
+	hung, other := r.registered(0), r.registered(1)
+	hung.Pause()
+	answers := r.Connect(part.RouterAnswers)
+	long := hung.flush(0)
+	long.Message = strings.Repeat("x", 10000)
+	const n = 500 // more than a socket takes
+	for i := range n {
+		post(t, answers, encode(t, long), encode(t, other.flush(i)))
+		if got := other.Next(); !bytes.Equal(got, encode(t, other.flush(i))) {
+			t.Fatalf("answer %d: got %.80q", i, got)
+		}
+	}
+	var forwarded, dropped uint64
+	for deadline := time.Now().Add(parttest.Patience); forwarded+dropped != 2*n; time.Sleep(time.Millisecond) {
+		forwarded, dropped = r.Read("answers_forwarded").Count, r.Read("answers_dropped_unreachable").Count
+		if time.Now().After(deadline) {
+			t.Fatalf("%d answers forwarded and %d dropped, want %d together", forwarded, dropped, 2*n)
+		}
+	}
+	if dropped == 0 || dropped == n {
+		t.Errorf("%d of the hung worker's %d answers dropped, want some", dropped, n)
+	}
+	r.stop()
+}
+
+// TestManyWorkers: workers that come all at once are all registered (sglang#10121:
+// of ten workers one booted and died for ever).
+func TestManyWorkers(t *testing.T) {
+	r := start(t, "zmtp")
+	r.bind(part.Scheduler)
+	const n = 32
+	var clients []*client
+	var frames [][]byte
+	for i := range n {
+		c := r.client(i)
+		clients = append(clients, c)
+		frames = append(frames, encode(t, &request.TokenizerWorkerRegistrationReq{WorkerIPCName: c.ipc}))
+	}
+	for i, c := range clients {
+		post(t, c.push, frames[i])
+	}
+	for i, c := range clients {
+		if got := c.Next(); !bytes.Equal(got, frames[i]) {
+			t.Errorf("%s: got %q, want its registration back", c.ipc, got)
+		}
+	}
+	r.AwaitCount("registrations", n)
 	r.stop()
 }
 

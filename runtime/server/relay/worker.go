@@ -78,7 +78,7 @@ func (r *router) lose(w *worker, n uint64, err error) {
 // The worker's lock is held from before it is known until that has been written,
 // so that no answer is before it.
 func (r *router) enlist(ctx context.Context, ipc string, frame []byte) {
-	push, err := transport.Connect(ctx, r.env.Args.ZMQ, ipc, transport.Options{SendTimeout: sendTimeout})
+	push, err := transport.Connect(ctx, r.env.Args.ZMQ, ipc, transport.Options{SendTimeout: r.wait})
 	if err != nil {
 		r.failed(ctx, ipc, err)
 		return
