@@ -76,8 +76,8 @@ func total(specs []Spec) int {
 	return n
 }
 
-// Counter, Gauge, Histogram and Beat return a metric; an unknown name, or one of
-// another kind, is a fault of the program and panics.
+// Counter returns a counter. Here as with the other kinds, a name that was not
+// declared, or as another kind, is a fault of the program and panics.
 func (s *Set) Counter(name string) *Counter {
 	return &Counter{&s.slot(name, KindCounter).words[0], s.file}
 }

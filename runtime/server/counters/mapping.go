@@ -19,8 +19,22 @@ type word = atomic.Uint64
 
 // mapping is a mapped file. Every metric holds its mapping, which ends when the
 // collector finds that nothing holds it any more: never under a metric in use.
+// Who reads a file and hands nothing of it out ends it with unmap.
 type mapping struct {
-	words []word
+	words   []word
+	data    []byte
+	cleanup runtime.Cleanup
+}
+
+func (m *mapping) unmap() {
+	m.cleanup.Stop()
+	munmap(m.data)
+}
+
+func munmap(data []byte) {
+	if err := unix.Munmap(data); err != nil {
+		panic(fmt.Sprintf("counters: munmap: %v", err)) // a mapping that was not ours
+	}
 }
 
 // createFile makes a file of the header and n words of zero, and maps it. It is
@@ -52,18 +66,14 @@ func mapFile(f *os.File, at, n, protection int) (*mapping, error) {
 	if err != nil {
 		return nil, os.NewSyscallError("mmap", err)
 	}
-	m := &mapping{unsafe.Slice((*word)(unsafe.Pointer(&data[at])), n)}
-	runtime.AddCleanup(m, func(data []byte) {
-		if err := unix.Munmap(data); err != nil {
-			panic(fmt.Sprintf("counters: munmap: %v", err)) // a mapping that was not ours
-		}
-	}, data)
+	m := &mapping{words: unsafe.Slice((*word)(unsafe.Pointer(&data[at])), n), data: data}
+	m.cleanup = runtime.AddCleanup(m, munmap, data)
 	return m, nil
 }
 
 // open maps a file to read it.
 func open(path string) ([]Spec, *mapping, error) {
-	f, err := os.Open(path)
+	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0) // a pipe of that name would block
 	if err != nil {
 		return nil, nil, err
 	}

@@ -6,7 +6,6 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 )
 
@@ -32,6 +31,7 @@ func Read(path string) (map[string]Value, error) {
 	if err != nil {
 		return nil, err
 	}
+	defer p.file.unmap()
 	if err := errors.Join(p.read(beforeBuilt), p.read(built)); err != nil {
 		return nil, err
 	}
@@ -58,6 +58,8 @@ func ReadFolder(folder string) (map[string]map[string]Value, error) {
 		if err != nil {
 			return nil, err
 		}
+
+		defer p.file.unmap()
 		parts = append(parts, p)
 		all[name] = p.values
 	}
@@ -103,7 +105,6 @@ func (p *openedPart) read(wanted func(Spec) bool) error {
 			p.values[name] = v
 		}
 	})
-	runtime.KeepAlive(p.file)
 	if bad != nil {
 		bad = fmt.Errorf("counters %s: %w", p.path, bad)
 	}
