@@ -20,19 +20,27 @@ import (
 	"github.com/fanoutbench/fanoutbench/runtime/wire"
 )
 
-// workerVariable names the endpoint of a worker that the test binary is to be.
-const workerVariable = "DETOK_TEST_WORKER"
+// The variables that make the test binary a process of a server: they hold the
+// endpoint of a worker, or a part.
+const (
+	workerVariable = "DETOK_TEST_WORKER"
+	partVariable   = "DETOK_TEST_PART"
+)
 
-// TestMain is a test, or the worker process of TestKilledWorker.
+// TestMain is a test, or a process of one.
 func TestMain(m *testing.M) {
+	var err error
 	if endpoint := os.Getenv(workerVariable); endpoint != "" {
-		if err := beWorker(endpoint); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		return
+		err = beWorker(endpoint)
+	} else if described := os.Getenv(partVariable); described != "" {
+		err = bePart(described)
+	} else {
+		os.Exit(m.Run())
 	}
-	os.Exit(m.Run())
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
 }
 
 // beWorker prints each row that it gets as a line of JSON, after one line when its
@@ -63,17 +71,17 @@ func beWorker(endpoint string) error {
 	}
 }
 
-// process is a worker of its own.
+// process is a worker or part of its own; it prints a line when it is ready.
 type process struct {
 	t     *testing.T
 	cmd   *exec.Cmd
 	lines chan string
 }
 
-func startWorker(t *testing.T, endpoint string) *process {
+func startProcess(t *testing.T, variable string) *process {
 	t.Helper()
 	w := &process{t: t, cmd: exec.Command(os.Args[0]), lines: make(chan string, 1000)}
-	w.cmd.Env = append(os.Environ(), workerVariable+"="+endpoint)
+	w.cmd.Env = append(os.Environ(), variable)
 	w.cmd.Stderr = os.Stderr
 	out, err := w.cmd.StdoutPipe()
 	if err != nil {
@@ -99,15 +107,15 @@ func (w *process) await(n int) {
 		select {
 		case _, ok := <-w.lines:
 			if !ok {
-				w.t.Fatal("the worker process ended")
+				w.t.Fatal("the process ended")
 			}
 		case <-time.After(parttest.Patience):
-			w.t.Fatal("no row of the worker process in time")
+			w.t.Fatal("no line of the process in time")
 		}
 	}
 }
 
-// kill ends the worker with SIGKILL, and waits until it is gone.
+// kill ends the process with SIGKILL, and waits until it is gone.
 func (w *process) kill() {
 	_ = w.cmd.Process.Kill() // it may be gone already
 	_ = w.cmd.Wait()         // says that it was killed
@@ -121,7 +129,7 @@ func TestKilledWorker(t *testing.T) {
 		d := one(t, a, testOptions())
 		list, ipcs := inboxes(t, d.Env, 2)
 		doomed := d.Env.Endpoint("worker-2")
-		worker := startWorker(t, doomed)
+		worker := startProcess(t, workerVariable+"="+doomed)
 		batches := traffic(3, 30, append(ipcs, doomed), texts)
 		push := d.Connect("detokenizer-0")
 		half := len(batches) / 2
