@@ -56,6 +56,7 @@ type Detokenizer struct {
 	decoder  Decoder
 	bytes    ByteDecoder // of MethodBytes, else nil
 	capacity int
+	evicted  int // states so far
 	store    store
 	read     []byte   // decoded text of the window, or bytes to make text of, scratch
 	surr     []byte   // decoded text of its surrounding ids, or text of read, scratch
@@ -74,6 +75,9 @@ func New(d Decoder, o Options) *Detokenizer {
 
 // Len is the number of states.
 func (d *Detokenizer) Len() int { return d.store.live.n }
+
+// Evicted is the number of states that have made room for others so far.
+func (d *Detokenizer) Evicted() int { return d.evicted }
 
 // Append appends the text that row r adds to dst. On an error dst is returned
 // as it was.
@@ -117,6 +121,7 @@ func (d *Detokenizer) Append(dst []byte, r Row) ([]byte, error) {
 func (d *Detokenizer) begin(r Row) *entry {
 	if !r.Finish.Done && d.store.live.n >= d.capacity {
 		d.store.evict(d.capacity)
+		d.evicted++
 	}
 	e := d.store.add(r.RID)
 	e.text = append(e.text, r.DecodedText...)

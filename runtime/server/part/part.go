@@ -14,6 +14,10 @@
 // router, worker. Every arrow is one PUSH/PULL pair over ipc:// in one private
 // folder.
 //
+// A worker registers first: it sends the router a TokenizerWorkerRegistrationReq
+// with its socket's name, and when it gets the frame back it is ready, as the
+// way of the answers works. Answers for a worker that has not are dropped.
+//
 // # What a part owes
 //
 // It binds its PULLs first and receives on them while it connects, or two parts
