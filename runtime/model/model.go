@@ -111,6 +111,9 @@ type Choice struct {
 	// Input is for the tokens behind the work's positions from InputStart on, the
 	// last one's being Next; without the one that is to be chosen.
 	Input []Position
+	// Err says why no token can be chosen for this work, whatever becomes of the
+	// others. Nothing else counts then.
+	Err error
 }
 
 // Position has the log-probabilities at one position.
