@@ -26,6 +26,7 @@
 //
 // Forward's error is about the device, not about a request: a scheduler checks
 // ids and lengths against [Limits] before. The work of the batch is lost then.
+// Where one request's token cannot be chosen, its [Choice] has the error.
 package model
 
 import "fmt"
