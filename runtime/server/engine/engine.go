@@ -82,6 +82,11 @@ func (g *engine) build(ctx context.Context) error {
 	if g.model, err = backend.NewModel(ctx, a, slots); err != nil {
 		return err
 	}
+	return g.newScheduler(slots)
+}
+
+func (g *engine) newScheduler(slots int) error {
+	a := g.env.Args
 	g.limits = g.model.Limits()
 	tokenizer, err := backend.NewTokenizer(a)
 	if err != nil {

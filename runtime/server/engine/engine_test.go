@@ -135,19 +135,19 @@ func (s *server) checkText(rid string) {
 // A cache that is too small for all that run: requests are put back and go on,
 // no row comes twice and none is lost.
 func TestRetractionKeepsText(t *testing.T) {
-	s := start(t, func(a *args.Args) { a.MaxTotalTokens = 1240 })
+	// A prefill batch has one request, so each is admitted with a part of the
+	// others' tokens to come reserved: five of 105 into 440.
+	s := start(t, func(a *args.Args) { a.MaxTotalTokens, a.MaxPrefillTokens = 440, 6 })
 	var all []*request.TokenizedGenerateReqInput
 	for i := range 5 {
-		in := ask(fmt.Sprintf("r%d", i), fmt.Sprintf("%dabcd", i), 300)
-		all = append(all, in)
-		s.send(in)
-		s.until(func() bool { return s.got[in.RID] != nil })
+		all = append(all, ask(fmt.Sprintf("r%d", i), fmt.Sprintf("%dabcd", i), 100))
 	}
+	s.send(batchOf(all))
 	s.wait(rids(all)...)
 	retracted := int64(0)
 	for _, in := range all {
 		want, _ := alone(t, s.a, in)
-		if got := s.got[in.RID]; !slices.Equal(got.ids, want) || got.rows != 300 {
+		if got := s.got[in.RID]; !slices.Equal(got.ids, want) || got.rows != 100 {
 			t.Errorf("rid %s: %d rows, tokens %v, want %v", in.RID, got.rows, got.ids, want)
 		}
 		s.checkText(in.RID)
@@ -207,10 +207,18 @@ func TestBatchMessageIsOnePrefillBatch(t *testing.T) {
 // whoever dials it meanwhile is let in.
 func TestServesWhatCameWhileItDialled(t *testing.T) {
 	s := prepare(t, func(a *args.Args) { a.DetokenizerWorkerNum = 2 })
-	s.serve()
+	open := s.begin()
 	s.dial()
-	s.send(ask("a", "x", 2))
-	s.wait("a")
+	for i := range 20 {
+		s.send(ask(fmt.Sprintf("a%d", i), "x", 2), &request.GetInternalStateReq{RID: fmt.Sprintf("q%d", i), HTTPWorkerIPC: "ipc:///w0"})
+	}
+	open()
+	for i := range 20 {
+		s.wait(fmt.Sprintf("a%d", i))
+		if got := answer[*request.GetInternalStateReqOutput](s); got.RID != fmt.Sprintf("q%d", i) {
+			t.Errorf("answer %d is to %s", i, got.RID)
+		}
+	}
 	select {
 	case <-s.ready:
 	default:

@@ -126,6 +126,12 @@ func prepare(t *testing.T, change func(*args.Args)) *server {
 
 // serve begins to run the engine and the sockets around it.
 func (s *server) serve() {
+	s.t.Helper()
+	s.begin()()
+}
+
+// begin runs the engine; what it returns opens the sockets around it.
+func (s *server) begin() (open func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	s.cancel = cancel
 	var around sync.WaitGroup
@@ -142,15 +148,17 @@ func (s *server) serve() {
 	if s.a.DetokenizerWorkerNum > 1 {
 		rows = part.DetokenizerRouter
 	}
-	s.pull(ctx, &around, rows, func(frame []byte) { s.frames <- bytes.Clone(frame) })
-	s.pull(ctx, &around, part.RouterAnswers, func(frame []byte) {
-		m, err := request.Decode(frame)
-		if err != nil {
-			s.t.Errorf("an answer: %v", err)
-			return
-		}
-		s.answers <- m
-	})
+	return func() {
+		s.pull(ctx, &around, rows, func(frame []byte) { s.frames <- bytes.Clone(frame) })
+		s.pull(ctx, &around, part.RouterAnswers, func(frame []byte) {
+			m, err := request.Decode(frame)
+			if err != nil {
+				s.t.Errorf("an answer: %v", err)
+				return
+			}
+			s.answers <- m
+		})
+	}
 }
 
 // pull drives a socket as another part would.
