@@ -177,9 +177,7 @@ func (g *engine) step(ctx context.Context) (bool, error) {
 		}
 	}
 	g.answerFlushes(counters.Now())
-	err := g.deliver(ctx)
-	g.metrics.observe(g.scheduler.Stats(), g.model)
-	return batch != nil, err
+	return batch != nil, g.deliver(ctx)
 }
 
 func (g *engine) compute(ctx context.Context, batch *model.Batch) error {
@@ -196,9 +194,10 @@ func (g *engine) compute(ctx context.Context, batch *model.Batch) error {
 	return nil
 }
 
-// deliver sends whatever there is to send.
+// deliver sends whatever there is to send. Everything is counted before.
 func (g *engine) deliver(ctx context.Context) error {
 	out := g.scheduler.Take()
+	g.metrics.observe(g.scheduler.Stats(), g.model)
 	for _, line := range out.Log {
 		g.log.Info(line)
 	}
@@ -219,7 +218,7 @@ func (g *engine) sendRows(rows *scheduler.BatchTokenIDOutput) error {
 		return err
 	}
 	g.frame = frame
-	g.metrics.built(rows) // before they are sent: a reader never sees more delivered than built
+	g.metrics.built(rows)
 	if err := g.rows.Send(frame); err != nil {
 		return err
 	}

@@ -204,7 +204,7 @@ func TestBatchMessageIsOnePrefillBatch(t *testing.T) {
 }
 
 // What arrives while the engine waits for the detokenizer side is not lost, and
-// whoever dials it meanwhile is let in.
+// whoever dials it meanwhile is let in. All that has arrived is taken in one pass.
 func TestServesWhatCameWhileItDialled(t *testing.T) {
 	s := prepare(t, func(a *args.Args) { a.DetokenizerWorkerNum = 2 })
 	open := s.begin()
@@ -218,6 +218,9 @@ func TestServesWhatCameWhileItDialled(t *testing.T) {
 		if got := answer[*request.GetInternalStateReqOutput](s); got.RID != fmt.Sprintf("q%d", i) {
 			t.Errorf("answer %d is to %s", i, got.RID)
 		}
+	}
+	if !strings.Contains(s.log.String(), "#new-seq: 20,") {
+		t.Errorf("no batch of all 20 in\n%s", s.log)
 	}
 	select {
 	case <-s.ready:
@@ -235,6 +238,55 @@ func TestEndsWithItsContext(t *testing.T) {
 	if _, err := os.Stat(strings.TrimPrefix(part.Endpoint(s.folder, part.Scheduler), "ipc://")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the socket's file: %v, want none", err)
 	}
+}
+
+// All that has arrived is taken in one pass.
+func TestReceivesAllThatHasArrived(t *testing.T) {
+	s := prepare(t, nil)
+	g := &engine{log: silent()}
+	g.env.Args = s.a
+	var err error
+	if g.metrics, err = newMetrics(s.folder + "/c"); err != nil {
+		t.Fatal(err)
+	}
+	if err := g.build(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if g.requests, err = transport.Bind(s.a.ZMQ, part.Endpoint(s.folder, part.Scheduler), transport.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	dialled := make(chan bool)
+	go func() {
+		s.dial()
+		for _, in := range many(30) {
+			s.send(in)
+		}
+		close(dialled)
+	}()
+	for open := true; open; { // the socket is driven until it is dialled, and not received from after
+		if err := g.receive(t.Context(), false); err != nil {
+			t.Fatal(err)
+		}
+		open = g.scheduler.Stats().Waiting == 0
+	}
+	<-dialled
+	if err := g.receive(t.Context(), false); err != nil {
+		t.Fatal(err)
+	}
+	if n := g.scheduler.Stats().Waiting; n != 30 {
+		t.Errorf("%d requests wait, want all 30", n)
+	}
+	if err := errors.Join(s.push.Close(), g.close()); err != nil {
+		t.Error(err)
+	}
+}
+
+// A refusal does not wait for the step that it came with.
+func TestRefusalGoesOutBeforeTheStep(t *testing.T) {
+	s := start(t, func(a *args.Args) { a.Device, a.SimStepBase = backend.Sim, 3600 })
+	bad := ask("bad", "x", -1)
+	s.send(batchOf([]*request.TokenizedGenerateReqInput{ask("good", "x", 1), bad}))
+	s.wantAbort("bad", 400, "max_new_tokens is -1")
 }
 
 // untilTrue waits for a condition that no row tells of.

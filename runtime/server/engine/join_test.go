@@ -76,6 +76,11 @@ func (c *columns) add(val [][]wire.Opt[float64], idx [][]wire.Opt[int64], topVal
 		return
 	}
 	c.val = append(c.val, val[i]...)
+	for _, list := range topVal[i] {
+		if list == nil {
+			c.nullTops++
+		}
+	}
 	for _, id := range idx[i] {
 		c.idx = append(c.idx, id.V)
 	}

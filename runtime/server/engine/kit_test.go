@@ -60,6 +60,7 @@ type columns struct {
 	idx              []int64
 	topIdx, idsIdx   [][]int64
 	topVals, idsVals [][]float64
+	nullTops         int // positions whose top is null
 }
 
 type lockedBuffer struct {

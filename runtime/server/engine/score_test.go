@@ -78,6 +78,9 @@ func (s *server) checkLogprobs(in *request.TokenizedGenerateReqInput) {
 	if want := in.InputIDs[in.LogprobStartLen:]; !slices.Equal(got.in.idx, want) || len(got.in.topIdx) != len(want) {
 		s.t.Errorf("input logprobs of %v, want of %v", got.in.idx, want)
 	}
+	if got.in.nullTops != 1 || got.out.nullTops != 0 {
+		s.t.Errorf("null for the top at %d input and %d output positions, want at the first input alone", got.in.nullTops, got.out.nullTops)
+	}
 	for i, p := range got.in.val {
 		if p.OK != (i > 0) || i > 0 && (len(got.in.topIdx[i]) != 3 || p.V >= 0 || math.IsInf(p.V, 0)) {
 			s.t.Errorf("input logprob %d is %+v, top %v", i, p, got.in.topIdx[i])
