@@ -38,8 +38,7 @@ func TestAbortEndsWithinAStep(t *testing.T) {
 	s := start(t, func(a *args.Args) { a.MaxRunningRequests = 1 })
 	s.send(ask("running", "one", 8000))
 	s.until(func() bool { return s.got["running"] != nil })
-	s.send(ask("waiting", "two", 8000))
-	s.send(&request.AbortReq{RID: "waiting"}, &request.AbortReq{RID: "running"}, &request.GetInternalStateReq{RID: "q", HTTPWorkerIPC: "ipc:///w0"})
+	s.send(ask("waiting", "two", 8000), &request.AbortReq{RID: "waiting"}, &request.AbortReq{RID: "running"}, &request.GetInternalStateReq{RID: "q", HTTPWorkerIPC: "ipc:///w0"})
 	var state struct {
 		Running  int            `json:"num_running_reqs"`
 		Queue    int            `json:"num_queue_reqs"`
@@ -117,7 +116,7 @@ func TestBadParameters(t *testing.T) {
 		if _, err := request.Decode(frame); err != nil {
 			continue // the codec refuses it before: TestMalformedFrames
 		}
-		s.sendFrame(frame)
+		s.sendFrames(frame)
 		s.wantAbort(in.RID, 400, want)
 	}
 	s.send(ask("good", "x", 3))
@@ -142,11 +141,9 @@ func TestQueueFull(t *testing.T) {
 // output path bugs sglang PR 19035, vllm#10583.
 func TestDuplicateRID(t *testing.T) {
 	s := start(t, nil)
-	first, second := ask("a", "first", 500), ask("a", "second", 5)
+	first, second := ask("a", "first", 20), ask("a", "second", 5)
 	second.HTTPWorkerIPC = "ipc:///w1"
-	s.send(first)
-	s.next()
-	s.send(second)
+	s.send(first, second)
 	reply := answer[*request.AbortReq](s)
 	if reply.RID != "a" || reply.HTTPWorkerIPC != "ipc:///w1" || reply.FinishedReason == nil || reply.FinishedReason.StatusCode != 400 {
 		t.Errorf("the second has the reply %+v, %+v", reply, reply.FinishedReason)
@@ -189,7 +186,7 @@ func TestMalformedFrames(t *testing.T) {
 	s := start(t, nil)
 	frames := spoilt(t)
 	for name, frame := range frames {
-		s.sendFrame(frame)
+		s.sendFrames(frame)
 		_, told, _ := strings.Cut(name, ": ")
 		for _, rid := range strings.Fields(told) {
 			reply := answer[*request.AbortReq](s)

@@ -216,21 +216,26 @@ func (s *server) stop() {
 	}
 }
 
+// send sends messages at once.
 func (s *server) send(messages ...request.Message) {
 	s.t.Helper()
+	var frames [][]byte
 	for _, m := range messages {
 		frame, err := request.Encode(nil, m)
 		if err != nil {
 			s.t.Fatal(err)
 		}
-		s.sendFrame(frame)
+		frames = append(frames, frame)
 	}
+	s.sendFrames(frames...)
 }
 
-func (s *server) sendFrame(frame []byte) {
+func (s *server) sendFrames(frames ...[]byte) {
 	s.t.Helper()
-	if err := s.push.Send(frame); err != nil {
-		s.t.Fatal(err)
+	for _, frame := range frames {
+		if err := s.push.Send(frame); err != nil {
+			s.t.Fatal(err)
+		}
 	}
 	if err := s.push.Flush(); err != nil {
 		s.t.Fatal(err)

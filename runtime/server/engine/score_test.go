@@ -153,7 +153,7 @@ func TestFlush(t *testing.T) {
 	if n := s.got["b"].cached; n != 0 {
 		t.Errorf("%d cached tokens behind a flush", n)
 	}
-	s.send(ask("long", "x", 700), flush("f2", 0), flush("f3", 1e-9), flush("f4", 3600))
+	s.send(ask("long", "x", 200), flush("f2", 0), flush("f3", 1e-9), flush("f4", 3600))
 	for _, rid := range []string{"f2", "f3"} {
 		if got := answer[*request.FlushCacheReqOutput](s); got.RID != rid || got.Success || !strings.Contains(got.Message, "requests run") {
 			t.Errorf("%s while a request runs: %+v", rid, got)
@@ -162,6 +162,29 @@ func TestFlush(t *testing.T) {
 	s.wait("long")
 	if got := answer[*request.FlushCacheReqOutput](s); got.RID != "f4" || !got.Success {
 		t.Errorf("once it is idle: %+v", got)
+	}
+}
+
+func TestCounters(t *testing.T) {
+	s := start(t, nil)
+	s.send(ask("a", strings.Repeat("a", 40), 5))
+	s.wait("a")
+	s.send(ask("b", strings.Repeat("a", 40), 5), ask("refused", "x", -1))
+	s.wait("b", "refused")
+	v := s.counts()
+	for name, want := range map[string]uint64{
+		"scheduler_num_requests_total": 3, "scheduler_prompt_tokens_total": 80, "scheduler_cached_tokens_total": 39, "scheduler_generation_tokens_total": 10,
+		"scheduler_num_aborted_requests_total": 1, "prefill_batches_total": 2, "decode_batches_total": 8, "rows_built": 11, "queue_time_seconds": 2,
+		"malformed_messages": 0, "model_errors": 0,
+	} {
+		if got := v[name].Count; got != want {
+			t.Errorf("%s %d, want %d", name, got, want)
+		}
+	}
+	for name, want := range map[string]float64{"max_total_num_tokens": 20000, "num_queue_reqs": 0, "num_running_reqs": 0, "num_used_tokens": 0, "token_usage": 0, "cache_hit_rate": 39.0 / 80} {
+		if got := v[name].Gauge; got != want {
+			t.Errorf("%s %g, want %g", name, got, want)
+		}
 	}
 }
 
