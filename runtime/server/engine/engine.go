@@ -55,7 +55,7 @@ func (g *engine) run(ctx context.Context) error {
 	if g.requests, err = transport.Bind(g.env.Args.ZMQ, g.env.Endpoint(part.Scheduler), transport.Options{}); err != nil {
 		return err
 	}
-	if g.metrics, err = newMetrics(part.CountersPath(g.env.Folder, g.env.ID)); err != nil {
+	if g.metrics, err = newMetrics(part.CountersPath(g.env.Folder, g.env.ID), g.env.Args.MaxRunningRequests); err != nil {
 		return err
 	}
 	if err := g.build(ctx); err != nil {

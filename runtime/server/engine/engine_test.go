@@ -246,7 +246,7 @@ func TestReceivesAllThatHasArrived(t *testing.T) {
 	g := &engine{log: silent()}
 	g.env.Args = s.a
 	var err error
-	if g.metrics, err = newMetrics(s.folder + "/c"); err != nil {
+	if g.metrics, err = newMetrics(s.folder+"/c", 64); err != nil {
 		t.Fatal(err)
 	}
 	if err := g.build(t.Context()); err != nil {

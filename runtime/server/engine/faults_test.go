@@ -221,7 +221,7 @@ func FuzzHandle(f *testing.F) {
 	built.env.Args = settings()
 	built.env.Args.MaxTotalTokens = 256
 	var err error
-	if built.metrics, err = newMetrics(f.TempDir() + "/c"); err != nil {
+	if built.metrics, err = newMetrics(f.TempDir()+"/c", 64); err != nil {
 		f.Fatal(err)
 	}
 	if err := built.build(f.Context()); err != nil {
@@ -255,7 +255,7 @@ func TestModelFails(t *testing.T) {
 	g := &engine{log: silent()}
 	g.env.Args = settings()
 	var err error
-	if g.metrics, err = newMetrics(t.TempDir() + "/c"); err != nil {
+	if g.metrics, err = newMetrics(t.TempDir()+"/c", 64); err != nil {
 		t.Fatal(err)
 	}
 	if err := g.build(t.Context()); err != nil {

@@ -17,6 +17,7 @@ var specs = []counters.Spec{
 	{Name: "num_running_reqs", Help: "Requests that decode.", Kind: counters.KindGauge},
 	{Name: "num_queue_reqs", Help: "Requests that wait.", Kind: counters.KindGauge},
 	{Name: "num_used_tokens", Help: "Tokens of the cache that requests hold.", Kind: counters.KindGauge},
+	{Name: "utilization", Help: "The share of max_running_requests that run.", Kind: counters.KindGauge},
 	{Name: "token_usage", Help: "The share of the cache that requests hold.", Kind: counters.KindGauge},
 	{Name: "max_total_num_tokens", Help: "Tokens that the cache has room for.", Kind: counters.KindGauge},
 	{Name: "cache_hit_rate", Help: "The share of prompt tokens that were in the cache, over all finished requests.", Kind: counters.KindGauge},
@@ -49,10 +50,12 @@ type metrics struct {
 	prefills, decodes, simSteps, simMissed  *counters.Counter
 	running, queue, used, usage, total      *counters.Gauge
 	hitRate, throughput                     *counters.Gauge
+	utilization                             *counters.Gauge
+	mostRunning                             float64
 	simSeconds, simLate, simWorst           *counters.Gauge
 }
 
-func newMetrics(path string) (*metrics, error) {
+func newMetrics(path string, mostRunning int) (*metrics, error) {
 	set, err := counters.Create(path, specs)
 	if err != nil {
 		return nil, err
@@ -67,6 +70,7 @@ func newMetrics(path string) (*metrics, error) {
 		prefills: set.Counter("prefill_batches_total"), decodes: set.Counter("decode_batches_total"),
 		simSteps: set.Counter("sim_steps_total"), simMissed: set.Counter("sim_missed_total"),
 		running: set.Gauge("num_running_reqs"), queue: set.Gauge("num_queue_reqs"), used: set.Gauge("num_used_tokens"),
+		utilization: set.Gauge("utilization"), mostRunning: float64(mostRunning),
 		usage: set.Gauge("token_usage"), total: set.Gauge("max_total_num_tokens"),
 		hitRate: set.Gauge("cache_hit_rate"), throughput: set.Gauge("gen_throughput"),
 		simSeconds: set.Gauge("sim_seconds"), simLate: set.Gauge("sim_late_seconds"), simWorst: set.Gauge("sim_worst_late_seconds"),
@@ -93,6 +97,7 @@ func (m *metrics) built(rows *scheduler.BatchTokenIDOutput) {
 // observe shows the scheduler's sizes, and counts on to its counts.
 func (m *metrics) observe(st scheduler.Stats, device model.Model) {
 	m.running.Set(float64(st.Running))
+	m.utilization.Set(float64(st.Running) / m.mostRunning)
 	m.queue.Set(float64(st.Waiting))
 	m.used.Set(float64(st.Used))
 	m.usage.Set(float64(st.Used) / float64(st.Total))
