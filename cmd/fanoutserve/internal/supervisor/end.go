@@ -19,7 +19,7 @@ const (
 	endGrace  = 10 * time.Second
 	// settleTime is how long rows in flight have to arrive when no more are built,
 	// settlePoll how often the ledger is looked at meanwhile.
-	settleTime = 10 * time.Second
+	settleTime = 5 * time.Second
 	settlePoll = 10 * time.Millisecond
 )
 
@@ -106,7 +106,7 @@ func (s *server) settle() error {
 		if err != nil {
 			return fmt.Errorf("the ledger: %w", err)
 		}
-		if l.InFlight() == 0 {
+		if l.InFlight() <= 0 { // fewer than none does not get better
 			return nil
 		}
 		pause, cancel := context.WithTimeoutCause(context.Background(), settlePoll, errLate)

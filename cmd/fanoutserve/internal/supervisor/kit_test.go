@@ -117,19 +117,23 @@ func fake(ctx context.Context, e part.Env) error {
 			broken <- errors.New("somebody touched me")
 		}
 	}()
+	ctx, abandon := context.WithCancel(ctx)
+	defer abandon()
 	if e.Listener != nil {
-		serve(ctx, e)
+		defer serve(ctx, e)()
 	}
 	e.Ready()
 	select {
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	case err := <-broken:
+		abandon()
 		return err
 	}
 }
 
-func serve(ctx context.Context, e part.Env) {
+// serve serves until stop, which waits for the answers to be written.
+func serve(ctx context.Context, e part.Env) (stop func()) {
 	var open sync.WaitGroup
 	mux := http.NewServeMux()
 	mux.HandleFunc("/health_generate", func(w http.ResponseWriter, r *http.Request) {
@@ -164,6 +168,12 @@ func serve(ctx context.Context, e part.Env) {
 		open.Wait()
 		e.Drained()
 	}()
+	return func() {
+		_ = e.Listener.Close() // Serve may not have come so far; again does nothing
+		bounded, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		_ = server.Shutdown(bounded) // a client that does not read is cut off
+	}
 }
 
 // running is a server under test.
