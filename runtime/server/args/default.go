@@ -1,9 +1,9 @@
 package args
 
-// The names under which the program's own models are served.
+// The names under which the models are served that need no files, those of package backend.
 const (
-	seededName = "fanoutserve-seeded"
-	simName    = "fanoutserve-sim"
+	seededName = "qwen3-small"
+	simName    = "sim"
 )
 
 // Default has the values of a command line without flags. Where SGLang has a
