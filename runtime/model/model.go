@@ -26,6 +26,7 @@
 //
 // Forward's error is about the device, not about a request: a scheduler checks
 // ids and lengths against [Limits] before. The work of the batch is lost then.
+// Where one request's token cannot be chosen, its [Choice] has the error.
 package model
 
 import "fmt"
@@ -111,6 +112,9 @@ type Choice struct {
 	// Input is for the tokens behind the work's positions from InputStart on, the
 	// last one's being Next; without the one that is to be chosen.
 	Input []Position
+	// Err says why no token can be chosen for this work, whatever becomes of the
+	// others. Nothing else counts then.
+	Err error
 }
 
 // Position has the log-probabilities at one position.

@@ -30,6 +30,13 @@ type Config struct {
 	DecodeLogInterval  int     // 0 is 40
 	Conservativeness   float64 // 0 is 1
 
+	// Decoder makes the text in which stop strings are found. Without one a request
+	// with stop strings is refused.
+	Decoder Decoder
+	// Check says why a request cannot be, beside what the scheduler itself finds: a
+	// row with status 400 has the error. Nil finds nothing.
+	Check func(*TokenizedGenerateReqInput) error
+
 	AbortMemory float64 // seconds that an abort of an unknown rid is remembered; 0 is 5
 	Records     int     // requests and prefill batches whose records are kept; 0 is 4096
 }

@@ -117,18 +117,44 @@
 //
 // # Finish
 //
-// In this order: an abort that is pending; max_new_tokens reached: length; the
-// token in stop_token_ids, or without ignore_eos one of the model's EOS: stop.
-// With max_new_tokens 0 the token chosen is dropped: length 0, no completion.
+// In this order: an abort that is pending; a stop string in the text: stop;
+// max_new_tokens reached: length; the token in stop_token_ids, or without
+// ignore_eos one of the model's EOS: stop. (SGLang looks for stop strings last, so
+// that the last token's is sent as text.) With max_new_tokens 0 the token chosen is dropped: length 0, no completion.
 // A token outside the vocabulary is an abort with status 500 that names it
-// (ours; SGLang puts a stop token in its place). Stop strings need text, which
-// is not known here: a request with any is refused with status 400.
+// (ours; SGLang puts a stop token in its place), as is a Choice with an error.
 //
 // An abort takes effect at once, or with the end of the batch that the request
 // is computed in. Its rid must be the whole rid (SGLang takes a beginning, so an
 // empty one means all); an empty one is an error. An abort of a rid that is
 // unknown and did not just finish is remembered for AbortMemory seconds, in case
 // it overtook its request; of more than 1024 the oldest is forgotten.
+//
+// # Stop strings
+//
+// They need text: without Config.Decoder a request with any is refused with
+// status 400, as is an empty one, and one with U+FFFD, which stands for bytes
+// that are no text. The text is what the request's detokenizer makes: of the
+// generated tokens, without special ones where it skips those (SGLang looks at
+// them all the same), and without what completes the prompt's last character. It
+// is judged without an unfinished character at its end, so every text that is
+// judged begins the next one.
+//
+// The match is the stop string that ends first, so that it does not depend on how
+// the text is cut into tokens; of several that end together the longest. The row
+// that finishes has all tokens, and the detokenizer trims its text.
+//
+// Before, rows hold back tokens: where the longest end of the text that begins a
+// stop string begins at p, a row has the tokens up to the last one with which
+// the text is not longer than p. So no byte of a match is sent, and nothing is held but what may
+// still be one. completion_tokens and log-probabilities are those of the tokens
+// sent. A row that would have no token is left out; what it held goes with a
+// later row, at the latest with the one that finishes. With no_stop_trim the stop
+// string is text like any other, and nothing is held.
+//
+// A token's work is its own text, times the number of stop strings: each is
+// followed byte by byte, and text is decoded in a window of few ids, which moves
+// as package detokenizer's does.
 //
 // # Rows
 //
@@ -138,7 +164,8 @@
 // does not stream, at every 50th token. decode_ids begin in the first row with
 // up to 5 ids of the prompt's end, read_offsets says how many, in every row.
 // Input logprobs are sent once, output logprobs as they come. What was sent is
-// not sent again after a retraction.
+// not sent again after a retraction. Row numbers a request's rows from 0, so that
+// whoever receives them can tell a missing one; TimeStats has the times so far.
 //
 // # Log
 //

@@ -58,12 +58,21 @@ const (
 
 // FinishReason says why a request ended.
 type FinishReason struct {
-	Type       string
-	Matched    int64  // stop: the token
-	Length     int    // length: max_new_tokens
-	Message    string // abort: what for
-	StatusCode int    // abort: 0 where nothing went wrong
-	ErrType    string
+	Type        string `json:"type"`
+	Matched     int64  `json:"matched"`      // stop: the token
+	MatchedText string `json:"matched_text"` // stop: the stop string; then there is no token
+	Length      int    `json:"length"`       // length: max_new_tokens
+	Message     string `json:"message"`      // abort: what for
+	StatusCode  int    `json:"status_code"`  // abort: 0 where nothing went wrong
+	ErrType     string `json:"err_type"`
+}
+
+// TimeStats says when a request came to where, in the caller's seconds; 0 where
+// it has not come yet, or never did.
+type TimeStats struct {
+	WaitQueueEntry  float64 // received
+	ForwardEntry    float64 // in a batch for the first time
+	PrefillFinished float64 // its prompt was computed for the first time
 }
 
 // BatchTokenIDOutput has the rows of a step, a row's values at the same place in
@@ -83,9 +92,11 @@ type BatchTokenIDOutput struct {
 	NoStopTrim                 []bool
 	PromptTokens               []int
 	ReasoningTokens            []int // 0
-	CompletionTokens           []int
+	CompletionTokens           []int // those sent, with this row
 	CachedTokens               []int
 	RetractionCounts           []int
+	Row                        []int // the row's number within its request, from 0
+	TimeStats                  []TimeStats
 	InputLogprobs              [][]model.Position
 	OutputLogprobs             [][]model.Position
 }

@@ -76,6 +76,9 @@ func (s *Scheduler) extendBatch(now float64, a *adder) *flight {
 		s.chunked = nil
 	}
 	for _, r := range a.admitted {
+		if r.times.ForwardEntry == 0 {
+			r.times.ForwardEntry = now
+		}
 		start := len(r.slots)
 		s.grow(r, r.extend)
 		f.requests = append(f.requests, r)

@@ -3,6 +3,7 @@ package scheduler
 import (
 	"errors"
 	"fmt"
+	"slices"
 )
 
 // Receive takes a *TokenizedGenerateReqInput, a *BatchTokenizedGenerateReqInput
@@ -58,6 +59,7 @@ func (s *Scheduler) arrive(now float64, in *TokenizedGenerateReqInput) {
 	}
 	s.arrivals++
 	r := newRequest(in, s.arrivals)
+	r.times.WaitQueueEntry = now
 	r.record = s.records.begin(in.RID, now, r.prompt)
 	if r.finish = s.refusal(now, r); r.finish != nil {
 		r.refused = true
@@ -65,6 +67,9 @@ func (s *Scheduler) arrive(now float64, in *TokenizedGenerateReqInput) {
 		return
 	}
 	r.maxNew = min(r.maxNew, s.maxLength()-r.prompt)
+	if len(in.SamplingParams.Stop) > 0 {
+		r.stop = newStopper(s.config.Decoder, &in.SamplingParams, slices.Clone(r.promptTail()))
+	}
 	s.requests[in.RID] = r
 	s.waiting = append(s.waiting, r)
 }
@@ -86,12 +91,13 @@ func (s *Scheduler) refusal(now float64, r *request) *FinishReason {
 		return badRequest("input_ids has %d ids, expected at most %d", r.prompt, s.maxLength()-min(p.MaxNewTokens, 1))
 	case p.StreamInterval < 0:
 		return badRequest("stream_interval is %d, expected at least 0", p.StreamInterval)
-	case len(p.Stop) > 0:
-		return badRequest("stop has %d strings, expected none: stop strings are not supported", len(p.Stop))
 	case in.LogprobStartLen < -1 || in.LogprobStartLen > r.prompt:
 		return badRequest("logprob_start_len is %d, expected -1 to %d", in.LogprobStartLen, r.prompt)
 	case in.TopLogprobsNum < 0 || in.TopLogprobsNum > s.limits.VocabSize:
 		return badRequest("top_logprobs_num is %d, expected 0 to %d", in.TopLogprobsNum, s.limits.VocabSize)
+	}
+	if reason := s.config.checkStop(p.Stop); reason != nil {
+		return reason
 	}
 	for _, list := range []struct {
 		name string
@@ -101,6 +107,11 @@ func (s *Scheduler) refusal(now float64, r *request) *FinishReason {
 			if id < 0 || id >= int64(s.limits.VocabSize) {
 				return badRequest("%s[%d] is %d, expected 0 to %d", list.name, i, id, s.limits.VocabSize-1)
 			}
+		}
+	}
+	if s.config.Check != nil {
+		if err := s.config.Check(in); err != nil {
+			return badRequest("%v", err)
 		}
 	}
 	if n := s.config.MaxQueuedRequests; n > 0 && len(s.waiting) >= n {

@@ -4,39 +4,39 @@ import "slices"
 
 // PrefillBatch says what a prefill batch had and why it had no more.
 type PrefillBatch struct {
-	Number       int // from 1
-	Time         float64
-	RIDs         []string
-	NewTokens    int // computed, in whole pages
-	CachedTokens int // matched prefixes
-	Close        Close
-	Refused      string // the rid at which it closed; empty: nobody was left
-	Policy       Policy // in force, which may not be the one asked for
-	Mixed        int    // decode tokens counted against its budgets
-	Running      int    // requests, before
-	Queue        int    // requests left waiting
-	Room         int    // free and evictable slots, before the batch takes its own
+	Number       int      `json:"number"` // from 1
+	Time         float64  `json:"time"`
+	RIDs         []string `json:"rids"`
+	NewTokens    int      `json:"new_tokens"`    // computed, in whole pages
+	CachedTokens int      `json:"cached_tokens"` // matched prefixes
+	Close        Close    `json:"close"`
+	Refused      string   `json:"refused"` // the rid at which it closed; empty: nobody was left
+	Policy       Policy   `json:"policy"`  // in force, which may not be the one asked for
+	Mixed        int      `json:"mixed"`   // decode tokens counted against its budgets
+	Running      int      `json:"running"` // requests, before
+	Queue        int      `json:"queue"`   // requests left waiting
+	Room         int      `json:"room"`    // free and evictable slots, before the batch takes its own
 }
 
 // Admission is a request's part in a prefill batch.
 type Admission struct {
-	Batch        int // PrefillBatch.Number
-	Time         float64
-	Tokens       int // computed
-	CachedTokens int
-	Chunk        bool // more of the prompt is to come
+	Batch        int     `json:"batch"` // PrefillBatch.Number
+	Time         float64 `json:"time"`
+	Tokens       int     `json:"tokens"` // computed
+	CachedTokens int     `json:"cached_tokens"`
+	Chunk        bool    `json:"chunk"` // more of the prompt is to come
 }
 
 // Record is what became of a request.
 type Record struct {
-	RID          string
-	Arrived      float64
-	PromptTokens int
-	Admissions   []Admission
-	Refusals     map[Close]int // batches that closed at this request, and attempts without a batch
-	Retractions  int
-	Finished     *FinishReason // nil: not yet
-	FinishedTime float64
+	RID          string        `json:"rid"`
+	Arrived      float64       `json:"arrived"`
+	PromptTokens int           `json:"prompt_tokens"`
+	Admissions   []Admission   `json:"admissions"`
+	Refusals     map[Close]int `json:"refusals"` // batches that closed at this request, and attempts without a batch
+	Retractions  int           `json:"retractions"`
+	Finished     *FinishReason `json:"finished"` // nil: not yet
+	FinishedTime float64       `json:"finished_time"`
 }
 
 func (r *Record) refuse(why Close) {

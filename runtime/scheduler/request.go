@@ -50,8 +50,11 @@ type request struct {
 	output       []model.Position
 	outputSent   int
 
-	refused bool          // by Receive
-	sent    int           // tokens at the last row; 0: there was none
+	refused bool // by Receive
+	sent    int  // tokens at the last row; 0: there was none
+	rows    int  // how many there were
+	times   TimeStats
+	stop    *stopper      // nil: no stop strings
 	pending *FinishReason // an abort, while computed
 	finish  *FinishReason
 	record  *Record
@@ -76,6 +79,11 @@ func newRequest(in *TokenizedGenerateReqInput, arrival uint64) *request {
 		}
 	}
 	return r
+}
+
+// promptTail is the end of the prompt, which a first row has before its own ids.
+func (r *request) promptTail() []int64 {
+	return r.tokens[r.prompt-min(promptTail, r.prompt) : r.prompt : r.prompt]
 }
 
 // generated is the number of tokens the request has so far.
@@ -141,6 +149,11 @@ func (r *request) takeInput(c model.Choice, last bool) {
 func (r *request) check(eos []int64) *FinishReason {
 	last := r.tokens[len(r.tokens)-1]
 	p := &r.in.SamplingParams
+	if r.stop != nil {
+		if matched := r.stop.add(last); matched != "" {
+			return &FinishReason{Type: FinishStop, MatchedText: matched}
+		}
+	}
 	switch {
 	case r.generated() >= r.maxNew:
 		return &FinishReason{Type: FinishLength, Length: r.maxNew}

@@ -101,6 +101,9 @@ func (s *Scheduler) Finish(now float64, chosen []model.Choice) error {
 		r.computing = false
 		last := f.batch.Work[i].Sample
 		r.takeInput(chosen[i], last)
+		if last && r.times.PrefillFinished == 0 {
+			r.times.PrefillFinished = now
+		}
 		switch {
 		case r.pending != nil:
 			r.finish = r.pending
@@ -129,11 +132,12 @@ func (s *Scheduler) Finish(now float64, chosen []model.Choice) error {
 
 // take appends a token to the request and sees whether it ends.
 func (s *Scheduler) take(r *request, c model.Choice) {
+	if c.Err != nil {
+		r.finish = serverError("%v", c.Err)
+		return
+	}
 	if token := c.Token; token < 0 || token >= int64(s.limits.VocabSize) {
-		r.finish = &FinishReason{
-			Type: FinishAbort, StatusCode: 500, ErrType: "InternalServerError",
-			Message: fmt.Sprintf("the model chose token %d, expected 0 to %d", token, s.limits.VocabSize-1),
-		}
+		r.finish = serverError("the model chose token %d, expected 0 to %d", token, s.limits.VocabSize-1)
 		return
 	}
 	if r.in.ReturnLogprob {
@@ -160,11 +164,15 @@ func (s *Scheduler) Fail(now float64, message string) {
 		r.computing = false
 		r.finish = r.pending
 		if r.finish == nil {
-			r.finish = &FinishReason{Type: FinishAbort, StatusCode: 500, ErrType: "InternalServerError", Message: message}
+			r.finish = serverError("%s", message)
 		}
 		s.end(now, r, false)
 	}
 	s.dropFinished()
+}
+
+func serverError(format string, args ...any) *FinishReason {
+	return &FinishReason{Type: FinishAbort, StatusCode: 500, ErrType: "InternalServerError", Message: fmt.Sprintf(format, args...)}
 }
 
 // end frees what the request holds and makes its last row. What it computed is
@@ -216,7 +224,9 @@ type Stats struct {
 	Waiting, Running int
 	Used, Available  int // slots; Used are those no request could get
 	Evictable        int
+	Total            int
 	NewTokenRatio    float64
+	GenThroughput    float64 // tokens a second, of the last line about decodes
 }
 
 // Stats returns them; the map is a copy.
@@ -228,7 +238,7 @@ func (s *Scheduler) Stats() Stats {
 	}
 	st.Waiting, st.Running = len(s.waiting), len(s.running)
 	st.Available, st.Evictable = s.pool.Available(), s.evictable()
-	st.Used = s.used()
+	st.Used, st.Total = s.used(), s.pool.Total()
 	st.NewTokenRatio = s.newTokenRatio
 	return st
 }

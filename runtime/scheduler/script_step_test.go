@@ -105,8 +105,8 @@ func (s *script) take() {
 }
 
 func showRow(b *BatchTokenIDOutput, i int) string {
-	text := fmt.Sprintf("row %s to %s: output %v, decode %v, read %d, tokens %d+%d, cached %d",
-		b.RIDs[i], b.HTTPWorkerIPCs[i], b.OutputIDs[i], b.DecodeIDs[i], b.ReadOffsets[i], b.PromptTokens[i], b.CompletionTokens[i], b.CachedTokens[i])
+	text := fmt.Sprintf("row %s.%d to %s: output %v, decode %v, read %d, tokens %d+%d, cached %d",
+		b.RIDs[i], b.Row[i], b.HTTPWorkerIPCs[i], b.OutputIDs[i], b.DecodeIDs[i], b.ReadOffsets[i], b.PromptTokens[i], b.CompletionTokens[i], b.CachedTokens[i])
 	if n := b.RetractionCounts[i]; n > 0 {
 		text += fmt.Sprintf(", retracted %d", n)
 	}
@@ -134,6 +134,9 @@ func showPositions(ps []model.Position) string {
 func showReason(r *FinishReason) string {
 	switch r.Type {
 	case FinishStop:
+		if r.MatchedText != "" {
+			return fmt.Sprintf("stop %q", r.MatchedText)
+		}
 		return fmt.Sprintf("stop %d", r.Matched)
 	case FinishLength:
 		return fmt.Sprintf("length %d", r.Length)

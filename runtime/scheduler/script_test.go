@@ -18,10 +18,11 @@ var rewrite = flag.Bool("rewrite", false, "write what the scripts in testdata gi
 
 // TestScripts runs testdata/*.txt. A line is a command, and the lines behind it,
 // marked by =>, what it gave. The model counts: behind the id x comes x+1; it
-// also computes every batch in a fake model's slots.
+// also computes every batch in a fake model's slots. With config text an id is the
+// ASCII character of that number.
 //
 //	config NAME=VALUE ...     starts anew; the names are in setConfig
-//	req RID prompt=IDS max=N [unary] [ignore_eos] [stop=IDS] [interval=K] [worker=W] [salt=S] [logprob]
+//	req RID prompt=IDS max=N [unary] [ignore_eos] [stop=IDS] [stopstr=TEXT,TEXT] [no_stop_trim] [interval=K] [worker=W] [salt=S] [logprob]
 //	item ...                  as req, put into the next batch message
 //	send                      the batch message
 //	abort RID | abort_all
@@ -170,6 +171,9 @@ func (s *script) setConfig(f []string) error {
 		case "policy":
 			c.SchedulePolicy = Policy(value)
 			continue
+		case "text":
+			c.Decoder = asciiDecoder{}
+			continue
 		case "nocache":
 			c.DisableRadixCache = true
 			continue
@@ -218,6 +222,10 @@ func parseRequest(f []string) (*TokenizedGenerateReqInput, error) {
 			in.SamplingParams.StreamInterval, err = strconv.Atoi(value)
 		case "stop":
 			in.SamplingParams.StopTokenIDs, err = parseIDs(value)
+		case "stopstr":
+			in.SamplingParams.Stop = strings.Split(value, ",")
+		case "no_stop_trim":
+			in.SamplingParams.NoStopTrim = true
 		case "ignore_eos":
 			in.SamplingParams.IgnoreEOS = true
 		case "unary":
@@ -236,6 +244,15 @@ func parseRequest(f []string) (*TokenizedGenerateReqInput, error) {
 		}
 	}
 	return in, nil
+}
+
+type asciiDecoder struct{}
+
+func (asciiDecoder) AppendDecode(dst []byte, ids []int64, skipSpecial, spacesBetween bool) []byte {
+	for _, id := range ids {
+		dst = append(dst, byte(id))
+	}
+	return dst
 }
 
 func parseIDs(text string) (ids []int64, err error) {

@@ -6,15 +6,16 @@ import "unicode/utf8"
 // part of a character. It is safe for concurrent use.
 type Bytes struct {
 	vocabulary
+	encoder encoder
 }
 
-// NewBytes makes a decoder from vocab, in any order.
+// NewBytes makes a tokenizer from vocab, in any order.
 func NewBytes(vocab []Token) (*Bytes, error) {
 	v, err := newVocabulary(vocab)
 	if err != nil {
 		return nil, err
 	}
-	return &Bytes{vocabulary: v}, nil
+	return &Bytes{vocabulary: v, encoder: newEncoder(&v)}, nil
 }
 
 // AppendDecode appends the text of ids to dst, with U+FFFD for what is no UTF-8.

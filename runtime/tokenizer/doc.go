@@ -34,11 +34,21 @@
 // bytes that come in parts, holding back the beginning of a character. Joined,
 // the parts have the text that AppendDecode has for all ids at once.
 //
+// # Encoding bytes
+//
+// Every byte is a token of its own, whether the text is UTF-8 or not; there are
+// no merges. Where the text of a special token begins, the token stands for it,
+// the longest one of several, as Hugging Face finds added tokens: leftmost, then
+// longest. What was encoded decodes to the same bytes (AppendBytes, special
+// tokens kept). The work is the length of the text times that of the special
+// tokens which begin with one byte.
+//
 // # Errors
 //
 // The constructors refuse an empty vocabulary, a negative id, an id given twice
 // and, for words, a word that is not UTF-8; the error names the id. Encode
-// refuses a word that the vocabulary lacks when there is no [UNK] token.
+// refuses a word that the vocabulary lacks when there is no [UNK] token, and a
+// byte without a token, with its place.
 //
 // # Designs dropped
 //

@@ -171,7 +171,7 @@ func (m *Model) work(w *model.Work) (model.Choice, error) {
 			if err != nil {
 				return model.Choice{}, err
 			}
-			c.Token, c.Step = chosen.Token, chosen.Step
+			c.Token, c.Step, c.Err = chosen.Token, chosen.Step, chosen.Err
 		}
 	}
 	return c, nil

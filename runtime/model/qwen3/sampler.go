@@ -11,7 +11,7 @@ import (
 
 // Sampler makes tokens and log-probabilities of logits, one for each id of the
 // vocabulary. Choose may change the logits; neither may keep them. An error of it
-// is Forward's.
+// is Forward's; one that concerns the request alone goes into its Choice.
 type Sampler interface {
 	// Choose gives the token behind a work, and with Logprobs.Want its Step.
 	Choose(w *model.Work, logits []float32) (model.Choice, error)
