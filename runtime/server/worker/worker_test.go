@@ -11,10 +11,14 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/fanoutbench/fanoutbench/runtime/server/args"
+	"github.com/fanoutbench/fanoutbench/runtime/server/counters"
 	"github.com/fanoutbench/fanoutbench/runtime/server/detok"
 	"github.com/fanoutbench/fanoutbench/runtime/server/engine"
 	"github.com/fanoutbench/fanoutbench/runtime/server/part"
@@ -45,7 +49,8 @@ func settings(t *testing.T) part.Env {
 // start runs a worker in the server of e.
 func start(t *testing.T, e part.Env) *bench {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	small := net.ListenConfig{Control: func(_, _ string, c syscall.RawConn) error { return smallBuffers(c) }}
+	l, err := small.Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -255,6 +260,53 @@ func TestFailureIsTold(t *testing.T) {
 	}
 }
 
+// smallBuffers lets a connection fill up after a few events.
+func smallBuffers(c syscall.RawConn) error {
+	var set error
+	err := c.Control(func(fd uintptr) {
+		set = errors.Join(
+			unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_RCVBUF, 4096),
+			unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_SNDBUF, 4096))
+	})
+	return errors.Join(err, set)
+}
+
+// lazy is a client that has asked for a stream and read one byte of it.
+func (b *bench) lazy(tokens int) net.Conn {
+	b.t.Helper()
+	d := net.Dialer{Control: func(_, _ string, c syscall.RawConn) error { return smallBuffers(c) }}
+	c, err := d.Dial("tcp", strings.TrimPrefix(b.url, "http://"))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	b.t.Cleanup(func() { _ = c.Close() })
+	body := fmt.Sprintf(`{"text":"x","stream":true,"sampling_params":{"max_new_tokens":%d,"ignore_eos":true}}`, tokens)
+	if _, err := fmt.Fprintf(c, "POST /generate HTTP/1.1\r\nHost: h\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s", len(body), body); err != nil {
+		b.t.Fatal(err)
+	}
+	if _, err := c.Read(make([]byte, 1)); err != nil {
+		b.t.Fatal(err)
+	}
+	return c
+}
+
+// waitCount waits until the worker has counted so many.
+func (b *bench) waitCount(e part.Env, name string, least uint64) {
+	b.t.Helper()
+	for end := time.Now().Add(parttest.Patience); ; time.Sleep(time.Millisecond) {
+		values, err := counters.Read(part.CountersPath(e.Folder, e.ID))
+		if err != nil {
+			b.t.Fatal(err)
+		}
+		if values[name].Count >= least {
+			return
+		}
+		if time.Now().After(end) {
+			b.t.Fatalf("%s is %d, want %d", name, values[name].Count, least)
+		}
+	}
+}
+
 // A client that does not read does not keep a failed server.
 func TestFailureDoesNotWaitForReaders(t *testing.T) {
 	t.Parallel()
@@ -263,22 +315,68 @@ func TestFailureDoesNotWaitForReaders(t *testing.T) {
 	others(t, e)
 	b := start(t, e)
 	b.await("it was ready", b.ready)
-	c, err := net.Dial("tcp", strings.TrimPrefix(b.url, "http://"))
-	if err != nil {
-		t.Fatal(err)
+	for range 8 {
+		b.lazy(100_000)
 	}
-	defer c.Close()
-	body := `{"text":"x","stream":true,"sampling_params":{"max_new_tokens":100000,"ignore_eos":true}}`
-	if _, err := fmt.Fprintf(c, "POST /generate HTTP/1.1\r\nHost: h\r\nContent-Length: %d\r\n\r\n%s", len(body), body); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := c.Read(make([]byte, 1)); err != nil {
-		t.Fatal(err)
-	}
-	time.Sleep(300 * time.Millisecond) // lets the connection fill up; it need not for the test to hold
+	b.waitCount(e, "rows_delivered", 20_000) // by then their connections are full
 	b.end(&part.Failure{Reason: "over"})
 	if err := b.awaitEnd(); err != nil {
 		t.Error(err)
+	}
+}
+
+// A request is finished when its client has the answer, not when the scheduler is
+// done with it.
+func TestDrainWaitsForReaders(t *testing.T) {
+	t.Parallel()
+	e := settings(t)
+	e.Args.SimStepBase = 0
+	others(t, e)
+	b := start(t, e)
+	b.await("it was ready", b.ready)
+	c := b.lazy(2000)
+	b.ending()
+	b.waitCount(e, "num_requests_total", 1)
+	time.Sleep(10 * drainPoll) // in which it would say so
+	select {
+	case <-b.drained:
+		t.Error("it says that it is done while a client has not got its answer")
+	default:
+	}
+	text, err := io.ReadAll(c)
+	if err != nil || !strings.Contains(string(text), "data: [DONE]") {
+		t.Errorf("the client got %v, %.300s", err, text[max(0, len(text)-300):])
+	}
+	b.await("it was drained", b.drained)
+	b.end(part.ErrEnd)
+	if err := b.awaitEnd(); err != nil {
+		t.Error(err)
+	}
+}
+
+// sglang#37833: a request whose client has left is finished when the scheduler has
+// ended it: a worker that is drained has no rows to come.
+func TestDrainWaitsForTheScheduler(t *testing.T) {
+	t.Parallel()
+	e := settings(t)
+	e.Args.SimStepBase = 0.1
+	others(t, e)
+	b := start(t, e)
+	b.await("it was ready", b.ready)
+	_ = b.lazy(1000).Close()
+	b.ending()
+	b.await("it was drained", b.drained)
+	first, err := counters.ReadLedger(e.Folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(500 * time.Millisecond) // some steps
+	then, err := counters.ReadLedger(e.Folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if then.Built != first.Built || then.InFlight() != 0 {
+		t.Errorf("%d rows built when it was drained, %d later, %d in flight; want no more, and none", first.Built, then.Built, then.InFlight())
 	}
 }
 
