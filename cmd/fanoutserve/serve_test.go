@@ -124,11 +124,10 @@ func (s *server) end() int {
 	if err != nil || len(left) > 0 {
 		s.t.Errorf("left behind: %v, %v", left, err)
 	}
-	l, err := net.Listen("tcp", strings.TrimPrefix(s.url, "http://"))
-	if err != nil {
-		s.t.Fatalf("the port is not free: %v", err)
-	}
-	_ = l.Close()
+	s.waitFor("the port to be free", func() bool { // another test may have got it meanwhile
+		l, err := net.Listen("tcp", strings.TrimPrefix(s.url, "http://"))
+		return err == nil && l.Close() == nil
+	})
 	return s.cmd.ProcessState.ExitCode()
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/fanoutbench/fanoutbench/runtime/server/backend"
 	"github.com/fanoutbench/fanoutbench/runtime/server/counters"
 	"github.com/fanoutbench/fanoutbench/runtime/server/manager"
+	"github.com/fanoutbench/fanoutbench/runtime/server/metrics"
 	"github.com/fanoutbench/fanoutbench/runtime/server/part"
 	"github.com/fanoutbench/fanoutbench/runtime/transport"
 )
@@ -115,9 +116,15 @@ func (w *worker) build(ipc string, push transport.Push, set *counters.Set) (http
 	if err != nil {
 		return nil, err
 	}
+	var metered http.Handler
+	if a.EnableMetrics {
+		if metered, err = metrics.Handler(w.env, info.Name); err != nil {
+			return nil, err
+		}
+	}
 	return api.New(api.Config{
 		Service: w.manager, Tokenizer: tokenizer, Info: info, Args: a, Log: w.env.Log, Version: version(),
-		State: func() api.State { return api.State(w.state.Load()) }, Stuck: w.stuck,
+		State: func() api.State { return api.State(w.state.Load()) }, Stuck: w.stuck, Metrics: metered,
 	}), nil
 }
 

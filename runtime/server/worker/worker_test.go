@@ -41,9 +41,10 @@ type bench struct {
 }
 
 func settings(t *testing.T) part.Env {
-	a := args.Default().Complete()
+	t.Helper()
+	a := args.Default()
 	a.Device, a.SimStepBase, a.SimStepPerToken, a.SimStepPerContext = "sim", 0.001, 0, 0
-	return part.Env{ID: part.ID{Kind: part.Worker}, Args: a, Folder: parttest.Folder(t)}
+	return part.Env{ID: part.ID{Kind: part.Worker}, Args: a.Complete(), Folder: parttest.Folder(t)}
 }
 
 // start runs a worker in the server of e.
@@ -351,6 +352,30 @@ func TestDrainWaitsForReaders(t *testing.T) {
 	b.end(part.ErrEnd)
 	if err := b.awaitEnd(); err != nil {
 		t.Error(err)
+	}
+}
+
+// A worker tells the figures of the whole server, if it was asked to.
+func TestMetrics(t *testing.T) {
+	for _, on := range []bool{false, true} {
+		t.Run(fmt.Sprint(on), func(t *testing.T) {
+			t.Parallel()
+			e := settings(t)
+			e.Args.EnableMetrics = on
+			others(t, e)
+			b := start(t, e)
+			b.await("it was ready", b.ready)
+			if _, err := io.ReadAll(b.stream(5)); err != nil {
+				t.Fatal(err)
+			}
+			code, text := b.status("/metrics")
+			if !on && code != http.StatusNotFound {
+				t.Errorf("metrics are off: %d %.200s, want 404", code, text)
+			}
+			if on && (code != http.StatusOK || !strings.Contains(text, "rows_built") || !strings.Contains(text, `model_name="sim"`)) {
+				t.Errorf("%d %s", code, text)
+			}
+		})
 	}
 }
 
