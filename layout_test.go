@@ -75,7 +75,7 @@ var rules = []rule{
 	{packages: "cmd/internal/...", imports: harness},
 	{packages: "cmd/fanoutbench", imports: with(harness, processes...)},
 	{packages: "cmd/batchsend", imports: harness},
-	{packages: "cmd/fanoutserve", imports: with(harness, "runtime/...")},
+	{packages: "cmd/fanoutserve/...", imports: with(harness, "runtime/..."), own: true},
 
 	// No code, only tests: of the tree and its README, of the Python programs, and of the example, which
 	// runs as a process.
@@ -278,6 +278,9 @@ func TestImportRulesOnMadeUpTrees(t *testing.T) {
 		{"cmd/fanoutbench", "runtime/wire", false, false},
 		{"cmd/batchsend", "cmd/internal/worker", false, false},
 		{"cmd/fanoutserve", "runtime/server", true, true},
+		{"cmd/fanoutserve", "cmd/fanoutserve/internal/supervisor", true, true},
+		{"cmd/fanoutserve/internal/supervisor", "cmd/internal/process", true, true},
+		{"cmd/fanoutbench", "cmd/fanoutserve/internal/supervisor", false, false},
 		{".", "results", false, true},
 		{".", "cmd/internal/driver", false, false},
 		{"examples", "cmd/internal/arm", false, true},

@@ -43,13 +43,15 @@ type lineOrError struct {
 	err  error
 }
 
-// Start runs a command. What it writes to its standard error goes to log.
-func Start(command []string, d Death, log io.Writer) (*Child, error) {
+// Start runs a command. What it writes to its standard error goes to log. It
+// inherits the files as its descriptors from 3 on; they stay open here.
+func Start(command []string, d Death, log io.Writer, files ...*os.File) (*Child, error) {
 	c := &Child{
 		cmd: exec.Command(command[0], command[1:]...), death: d, log: NewTail(log),
 		lines: make(chan lineOrError, 1), ended: make(chan struct{}),
 	}
 	c.cmd.Stderr = c.log
+	c.cmd.ExtraFiles = files
 	c.cmd.WaitDelay = outputGrace // for the standard error
 	var err error
 	if c.in, err = c.cmd.StdinPipe(); err != nil {

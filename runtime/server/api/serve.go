@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -21,8 +20,9 @@ const (
 
 // ServeOptions are Serve's.
 type ServeOptions struct {
-	Grace         time.Duration // that running requests have once ctx has ended
-	HeaderTimeout time.Duration // for a request's head; 0: ten seconds
+	Grace         time.Duration   // that running requests have once ctx has ended
+	Cut           <-chan struct{} // closed: the grace is over; nil: only its time ends it
+	HeaderTimeout time.Duration   // for a request's head; 0: ten seconds
 	Log           *slog.Logger
 }
 
@@ -60,8 +60,15 @@ func Serve(ctx context.Context, l net.Listener, h http.Handler, o ServeOptions) 
 func end(srv *http.Server, open *gate, cut func(), o ServeOptions) error {
 	grace, cancel := context.WithTimeout(context.Background(), o.Grace)
 	defer cancel()
+	go func() {
+		select {
+		case <-o.Cut:
+			cancel()
+		case <-grace.Done():
+		}
+	}()
 	err := srv.Shutdown(grace)
-	if errors.Is(err, context.DeadlineExceeded) {
+	if err != nil && grace.Err() != nil {
 		o.Log.Warn("requests still run after their grace and are cut off", "grace", o.Grace)
 		err = srv.Close()
 	}

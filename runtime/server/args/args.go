@@ -60,10 +60,11 @@ type Args struct {
 	SimStop           float64 `json:"sim_stop"`
 
 	// Service.
-	InProcess       bool    `json:"in_process"`
-	EnableMetrics   bool    `json:"enable_metrics"`
-	LogLevel        string  `json:"log_level"`        // debug, info, warning, error
-	StartTimeout    float64 `json:"start_timeout"`    // seconds until every part must have registered
-	ShutdownTimeout float64 `json:"shutdown_timeout"` // seconds that running requests have after SIGTERM
-	HealthTimeout   float64 `json:"health_timeout"`   // seconds for /health_generate
+	InProcess        bool    `json:"in_process"`
+	SkipServerWarmup bool    `json:"skip_server_warmup"` // no request of the server's own at its start
+	EnableMetrics    bool    `json:"enable_metrics"`
+	LogLevel         string  `json:"log_level"`        // debug, info, warning, error
+	StartTimeout     float64 `json:"start_timeout"`    // seconds until every part must have registered
+	ShutdownTimeout  float64 `json:"shutdown_timeout"` // seconds that running requests have after SIGTERM
+	HealthTimeout    float64 `json:"health_timeout"`   // seconds for /health_generate
 }

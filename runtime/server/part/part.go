@@ -26,10 +26,22 @@
 // after its context has ended, and an error for everything else: any part's error
 // ends the server. It closes its sockets before it returns. It counts every row
 // that it drops, by reason.
+//
+// # How a server ends
+//
+// With an error: the context of every part is cancelled at once, its cause a
+// [*Failure]; workers answer each client that waits with the reason.
+//
+// When it is asked to: Ending is closed. A worker takes nothing new, finishes what
+// it has, calls Drained and goes on receiving rows. Then the contexts end with the
+// cause [ErrEnd], along the way of the rows: the router's, the scheduler's; when
+// no row is in flight the detokenizers', at last the workers'. A part that ends so
+// has sent all it took before it returns.
 package part
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"net"
 	"path/filepath"
@@ -78,7 +90,17 @@ type Env struct {
 	Log      *slog.Logger    // names the part
 	Ready    func()          // to be called once
 	Ending   <-chan struct{} // closed when the server is to end: a worker finishes what it has, takes nothing new
+	Drained  func()          // a worker calls it once after Ending was closed, when no client of its own waits
 }
+
+// ErrEnd is the cause of a context that ends because the server was asked to end.
+var ErrEnd = errors.New("the server was asked to end")
+
+// Failure is the cause of a context that ends because the server has failed, or
+// was given no more time.
+type Failure struct{ Reason string }
+
+func (f *Failure) Error() string { return f.Reason }
 
 // Run is a part's life.
 type Run func(ctx context.Context, e Env) error
