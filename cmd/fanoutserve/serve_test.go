@@ -69,7 +69,7 @@ func launch(t *testing.T, argv ...string) *server {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	s := &server{t: t, dir: dir, log: &record{}, cmd: exec.Command(os.Args[0], append([]string{"--port", "0"}, argv...)...)}
+	s := &server{t: t, dir: dir, log: &record{}, cmd: exec.Command(os.Args[0], append([]string{"--port", "0", "--enable-metrics"}, argv...)...)}
 	s.cmd.Env = append(os.Environ(), programVar+"=1", "TMPDIR="+dir, "GORACE=atexit_sleep_ms=0")
 	s.cmd.Stderr = s.log
 	if err := s.cmd.Start(); err != nil {
@@ -135,6 +135,15 @@ func (s *server) signal(sig os.Signal) {
 	s.t.Helper()
 	if err := s.cmd.Process.Signal(sig); err != nil {
 		s.t.Fatal(err)
+	}
+}
+
+// term ends the server as an operator does; it must find nothing to complain of.
+func (s *server) term() {
+	s.t.Helper()
+	s.signal(syscall.SIGTERM)
+	if code := s.end(); code != exitOK {
+		s.t.Errorf("status %d, want %d; the log:\n%s", code, exitOK, s.log)
 	}
 }
 
@@ -210,6 +219,9 @@ func (r result) told() bool {
 	}
 	return false
 }
+
+// slow is a device whose long requests outlive a test.
+var slow = []string{"--device", "sim", "--sim-step-base", "0.01"}
 
 var small = []string{"--tokenizer-worker-num", "3", "--detokenizer-worker-num", "2", "--device", "sim", "--sim-step-base", "0.002"}
 
