@@ -32,12 +32,13 @@ type rule struct {
 	own      bool
 }
 
-// The harness, as far as every part of it may know it: all but the two that know the runtime.
-var harness = []string{"cmd/internal/...", "!cmd/internal/controller/...", "!cmd/internal/worker/...", "results/...", "stats/...", "protocol/..."}
+// The harness, as far as every part of it may know it: all but the three that know the runtime.
+var harness = []string{"cmd/internal/...", "!cmd/internal/controller/...", "!cmd/internal/worker/...", "!cmd/internal/serve/...", "results/...", "stats/...", "protocol/..."}
 
-// A test starts real controllers and workers, and runtime tests join real parts.
+// A test starts real controllers, workers and servers, and runtime tests join real parts.
 var (
 	processes = []string{"cmd/internal/controller/...", "cmd/internal/worker/..."}
+	server    = []string{"cmd/internal/serve"}
 	runtime   = []string{"runtime/..."}
 )
 
@@ -70,12 +71,15 @@ var rules = []rule{
 
 	{packages: "cmd/internal/controller/...", imports: with(harness, "runtime/wire/...", "runtime/transport/..."), tests: processes, own: true},
 	{packages: "cmd/internal/worker/...", imports: with(harness, "runtime/..."), tests: processes, own: true},
+	{packages: "cmd/internal/serve/...", imports: with(harness, "runtime/..."), own: true},
+	{packages: "cmd/internal/servearm/...", imports: harness, tests: server},
+	{packages: "cmd/internal/scoring/...", imports: harness, tests: server},
 	{packages: "cmd/internal/driver/...", imports: harness, tests: processes},
 	{packages: "cmd/internal/sglang", imports: with(harness, "scripts")},
 	{packages: "cmd/internal/...", imports: harness},
 	{packages: "cmd/fanoutbench", imports: with(harness, processes...)},
-	{packages: "cmd/batchsend", imports: harness},
-	{packages: "cmd/fanoutserve/...", imports: with(harness, "runtime/..."), own: true},
+	{packages: "cmd/batchsend", imports: with(harness, server...)},
+	{packages: "cmd/fanoutserve", imports: with(harness, server...)},
 
 	// No code, only tests: of the tree and its README, of the Python programs, and of the example, which
 	// runs as a process.
@@ -277,10 +281,17 @@ func TestImportRulesOnMadeUpTrees(t *testing.T) {
 		{"cmd/fanoutbench", "cmd/internal/worker", true, true},
 		{"cmd/fanoutbench", "runtime/wire", false, false},
 		{"cmd/batchsend", "cmd/internal/worker", false, false},
-		{"cmd/fanoutserve", "runtime/server", true, true},
-		{"cmd/fanoutserve", "cmd/fanoutserve/internal/supervisor", true, true},
-		{"cmd/fanoutserve/internal/supervisor", "cmd/internal/process", true, true},
-		{"cmd/fanoutbench", "cmd/fanoutserve/internal/supervisor", false, false},
+		{"cmd/batchsend", "cmd/internal/serve", true, true},
+		{"cmd/batchsend", "runtime/server", false, false},
+		{"cmd/fanoutserve", "cmd/internal/serve", true, true},
+		{"cmd/fanoutserve", "runtime/server", false, false},
+		{"cmd/internal/serve", "runtime/server", true, true},
+		{"cmd/internal/serve", "cmd/internal/serve/internal/supervisor", true, true},
+		{"cmd/internal/serve/internal/supervisor", "cmd/internal/process", true, true},
+		{"cmd/internal/scoring", "cmd/internal/serve", false, true},
+		{"cmd/internal/scoring", "runtime/server", false, false},
+		{"cmd/fanoutbench", "cmd/internal/serve", false, false},
+		{"cmd/fanoutbench", "cmd/internal/serve/internal/supervisor", false, false},
 		{".", "results", false, true},
 		{".", "cmd/internal/driver", false, false},
 		{"examples", "cmd/internal/arm", false, true},

@@ -1,8 +1,8 @@
-"""Write cmd/fanoutserve/sglang_flags.txt: the flags of SGLang's server, and how many values each takes.
+"""Write cmd/internal/serve/sglang_flags.txt: the flags of SGLang's server, and how many values each takes.
 
 Usage, with the interpreter of an environment that scripts/sglang_env.sh made:
 
-    python scripts/sglang_flags.py TREE > cmd/fanoutserve/sglang_flags.txt
+    python scripts/sglang_flags.py TREE > cmd/internal/serve/sglang_flags.txt
 
 TREE is a folder that holds the package sglang. The flags of --help are those that argparse was given;
 a line has nargs as argparse names it (0 and 1 are numbers here), then the names of one flag.

@@ -1,4 +1,4 @@
-package main
+package serve
 
 import (
 	"bufio"
@@ -26,7 +26,7 @@ const programVar = "FANOUTSERVE_TEST_PROGRAM"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(programVar) != "" {
-		main()
+		os.Exit(Main(nil, os.Args[1:]))
 	}
 	os.Exit(m.Run())
 }
