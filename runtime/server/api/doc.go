@@ -1,0 +1,68 @@
+// Package api is the HTTP surface of the server: SGLang's own endpoints and the
+// OpenAI ones, over a manager.Service. It reads and checks requests, and writes
+// answers; it knows no sockets but HTTP's and no scheduler.
+//
+// # Endpoints
+//
+//	POST /generate                           one prompt or a batch, n copies, logprobs, streamed or not
+//	POST /v1/completions                     streamed or not
+//	POST /v1/chat/completions                streamed or not
+//	POST /v1/score                           next-token scores of labels
+//	GET  /v1/models, /v1/models/NAME
+//	GET  /health                             200 while serving, else 503
+//	GET  /health_generate                    200 once the scheduler showed life after the question
+//	GET  /server_info, /get_server_info
+//	GET  /model_info, /get_model_info
+//	GET|POST /flush_cache                    200, or 400 while requests run or wait
+//	POST /abort_request                      {"rid": ..., "abort_all": ...}
+//	GET  /metrics                            404 when metrics are off
+//	POST /admissions                         {"rids": [...]}: the scheduler's records; ours
+//
+// Sources of shapes and order: SGLang's http_server.py, entrypoints/openai
+// (protocol.py, serving_*.py, sse_utils.py) and tokenizer_manager.py.
+//
+// # Bodies
+//
+// A body is one JSON object in UTF-8, whatever its Content-Type; at most
+// max_body_bytes long; it must come within Config.BodyTimeout. Names are matched
+// exactly. null is as good as absent. Unknown names are ignored, as SGLang does;
+// known ones that ask for what this server lacks (images, tools, grammars, LoRA)
+// are refused by name: nothing is silently left out. Whole numbers may be written
+// 16.0, as pydantic takes them; strings that hold numbers are refused (ours).
+//
+// # Errors
+//
+// /v1: {"object":"error","message":...,"type":...,"param":...,"code":400}, others:
+// {"error":{"message":...}}. A message names the field, its value and what is
+// allowed. 400 for a bad request, 401 without the API key, 404, 405, 408 for a
+// body that does not come, 413, 429, 500, 503. In a stream the same object is an
+// event, {"error":{...}}, and [DONE] follows.
+//
+// An index that ends with an abort that has a status code ends the whole answer:
+// with that status, or with an error event in a stream; the other indices are
+// aborted. An abort without a code is finish_reason "abort".
+//
+// # Streams
+//
+// An event is "data: ", one line of JSON and an empty line; line ends in text are
+// escapes inside the JSON. Each event is flushed. An update that has neither text,
+// logprobs nor a finish makes no event in the OpenAI streams. /generate streams
+// everything so far, or with incremental_streaming_output what is new: text, ids
+// and logprobs alike.
+//
+// The id of all chunks of an OpenAI answer is the same (SGLang: each index has its
+// own). Usage counts the prompt once for its n copies.
+//
+// # Clients that leave or do not read
+//
+// A request's context ends when its client leaves: its Call is closed, unary ones
+// too. A client that lets Config.WriteTimeout pass without taking a piece of at
+// most 32 KiB is dropped.
+//
+// # Designs dropped
+//
+// Decoding into structs: encoding/json matches names whatever their case, takes
+// null elements for zeros and names neither field nor value well. Encoding chunks
+// from structs: a stream's chunks differ in a few places, and appending those is
+// cheaper by an order; a fuzz target holds the appended JSON to encoding/json.
+package api
