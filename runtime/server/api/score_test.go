@@ -1,0 +1,115 @@
+package api
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/fanoutbench/fanoutbench/runtime/server/manager"
+)
+
+// scored is the only row of an item: length 0, the labels' log-probabilities at the last position.
+func scored(index int, logprobs map[int64]float64) manager.Update {
+	u := manager.Update{Index: index, PromptTokens: 10 + index, Finish: &manager.Finish{Type: "length"}}
+	at := manager.Position{}
+	for id, v := range logprobs {
+		at.IDs = append(at.IDs, manager.TokenLogprob{ID: id, Val: v})
+	}
+	u.OutputLogprobs = []manager.Position{at}
+	return u
+}
+
+// Items in their order whatever the order of their rows; labels in theirs, doubled ones too.
+func TestScore(t *testing.T) {
+	half, quarter := math.Log(0.5), math.Log(0.25)
+	rows := []any{scored(1, map[int64]float64{65: quarter, 66: half}), scored(0, map[int64]float64{65: half, 66: quarter})}
+	body := `{"query":"q","items":["a","b"],"label_token_ids":[66,65,66],"model":"m"`
+	for own, want := range map[string]string{
+		``:                       "[[0.25 0.5 0.25] [0.5 0.25 0.5]]",
+		`,"apply_softmax":false`: "[[0.25 0.5 0.25] [0.5 0.25 0.5]]",
+		`,"apply_softmax":true`:  "[[0.25 0.5 0.25] [0.4 0.2 0.4]]",
+	} {
+		g := post(t, start(t, newFake(rows...))+"/v1/score", body+own+"}")
+		v := unmarshal[map[string]any](t, g.body)
+		var scores [][]float64
+		for _, item := range v["scores"].([]any) {
+			var row []float64
+			for _, s := range item.([]any) {
+				row = append(row, math.Round(s.(float64)*1e9)/1e9)
+			}
+			scores = append(scores, row)
+		}
+		if got := fmt.Sprint(scores); got != want {
+			t.Errorf("%s: scores %s, want %s", own, got, want)
+		}
+		usage := "map[completion_tokens:0 prompt_tokens:21 prompt_tokens_details:<nil> reasoning_tokens:0 total_tokens:21]"
+		if v["object"] != "scoring" || v["model"] != "m" || fmt.Sprint(v["usage"]) != usage || len(v) != 4 {
+			t.Errorf("answer %s", g.body)
+		}
+	}
+}
+
+// Text is joined before it is made ids, ids are joined as lists.
+func TestScorePrompts(t *testing.T) {
+	for fields, want := range map[string]string{
+		`"query":"q","items":["a","b"]`:                       "[qa qb] [[] []]",
+		`"query":"q","items":"a"`:                             "[qa] [[]]",
+		`"query":"q","items":["a","b"],"item_first":true`:     "[aq bq] [[] []]",
+		`"query":"","items":["a"]`:                            "[a] [[]]",
+		`"query":[1,2],"items":[[3],[4,5]]`:                   "[ ] [[1 2 3] [1 2 4 5]]",
+		`"query":[1,2],"items":[ [3], [] ],"item_first":true`: "[ ] [[3 1 2] [1 2]]",
+		`"query":[],"items":[[3]]`:                            "[] [[3]]",
+	} {
+		items, n := submitted(t, "/v1/score", `{"label_token_ids":[65],`+fields+`}`)
+		var texts []string
+		var ids [][]int64
+		for _, it := range items {
+			texts, ids = append(texts, it.Text), append(ids, it.InputIDs)
+			if it.Params.MaxNewTokens != 0 || !it.ReturnLogprob || it.LogprobStartLen != -1 || len(it.TokenIDsLogprob) != 1 || it.Stream || n != 1 {
+				t.Errorf("%s: n %d, %+v", fields, n, it)
+			}
+		}
+		if got := fmt.Sprint(texts, ids); got != want {
+			t.Errorf("%s: %s, want %s", fields, got, want)
+		}
+	}
+}
+
+// No item: nothing to do, whatever the query is.
+func TestScoreNoItems(t *testing.T) {
+	for _, query := range []string{`"q"`, `[1]`, `null`} {
+		f := newFake()
+		g := post(t, start(t, f)+"/v1/score", `{"query":`+query+`,"items":[],"label_token_ids":[65]}`)
+		want := `{"scores":[],"model":"default","usage":{"prompt_tokens":0,"total_tokens":0,"completion_tokens":0,"prompt_tokens_details":null,"reasoning_tokens":0},"object":"scoring"}`
+		if g.status != 200 || g.body != want || len(f.submitted) != 0 {
+			t.Errorf("query %s: %d %s", query, g.status, g.body)
+		}
+	}
+}
+
+// A label without a log-probability scores 0; a row without any is a fault.
+func TestScoreFaults(t *testing.T) {
+	empty := manager.Update{Finish: &manager.Finish{Type: "length"}}
+	for _, c := range []struct {
+		row     manager.Update
+		softmax bool
+		status  int
+		message string
+	}{
+		{scored(0, nil), false, 200, ""},
+		{empty, false, 500, "item 0: no log-probabilities came, expected those of 1 labels"},
+		{scored(0, nil), true, 500, "item 0: no label has a probability, expected one above 0 for apply_softmax"},
+		{scored(0, map[int64]float64{65: math.NaN()}), false, 500, "item 0: the log-probability of token 65 is NaN, expected a number"},
+	} {
+		body := fmt.Sprintf(`{"query":"q","items":["a"],"label_token_ids":[65],"apply_softmax":%v}`, c.softmax)
+		g := post(t, start(t, newFake(c.row))+"/v1/score", body)
+		switch {
+		case g.status != c.status:
+			t.Errorf("%+v: %d %s", c, g.status, g.body)
+		case c.status == 200 && fmt.Sprint(unmarshal[map[string]any](t, g.body)["scores"]) != "[[0]]":
+			t.Errorf("%+v: %s, want a score of 0", c, g.body)
+		case c.status != 200 && g.message(t, "/v1/score") != c.message:
+			t.Errorf("%+v: %s", c, g.body)
+		}
+	}
+}
