@@ -114,7 +114,11 @@ func (a *api) table() map[string]route {
 // ServeHTTP answers a request.
 func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	e := newExchange(a, w, r)
-	if err := a.dispatch(e); err != nil {
+	err := e.limitBody()
+	if err == nil {
+		err = a.dispatch(e)
+	}
+	if err != nil {
 		e.fail(err)
 	}
 }

@@ -45,14 +45,16 @@ var kinds = map[int]string{
 	http.StatusServiceUnavailable:    "ServiceUnavailableError",
 }
 
-// asFailure makes an answer of any error; false: the client has left, nobody reads one.
+// asFailure makes an answer of any error; false: the client has left, nobody reads
+// one. What we made ourselves is told all the same: net/http takes a body that
+// does not come in time for a client that left.
 func asFailure(ctx context.Context, err error) (*failure, bool) {
 	var f *failure
 	var refused *manager.Error
 	switch {
+	case errors.As(err, &f):
 	case ctx.Err() != nil:
 		return nil, false
-	case errors.As(err, &f):
 	case errors.As(err, &refused):
 		f = &failure{status: refused.Status, kind: refused.Type, message: refused.Message}
 	default:

@@ -38,12 +38,18 @@ func newExchange(a *api, w http.ResponseWriter, r *http.Request) *exchange {
 
 func (e *exchange) ctx() context.Context { return e.r.Context() }
 
-// read reads the body, which must come in time; the deadline is taken back, as
-// net/http goes on reading to learn whether the client has left.
-func (e *exchange) read() ([]byte, error) {
-	if err := unlessUnsupported(e.rc.SetReadDeadline(time.Now().Add(e.api.BodyTimeout))); err != nil {
-		return nil, err
+// limitBody sets the time for a body, also for one that no handler reads: net/http
+// reads those before it answers.
+func (e *exchange) limitBody() error {
+	if e.r.ContentLength == 0 {
+		return nil
 	}
+	return unlessUnsupported(e.rc.SetReadDeadline(time.Now().Add(e.api.BodyTimeout)))
+}
+
+// read reads the body. The deadline is taken back, as net/http goes on reading to
+// learn whether the client has left.
+func (e *exchange) read() ([]byte, error) {
 	most := e.api.Args.MaxBodyBytes
 	body, err := io.ReadAll(http.MaxBytesReader(e.w, e.r.Body, most))
 	var tooLarge *http.MaxBytesError
