@@ -99,10 +99,10 @@ func TestSlowBody(t *testing.T) {
 
 // An answer may take longer than its request's body may.
 func TestSlowAnswer(t *testing.T) {
-	slow := func() { time.Sleep(300 * time.Millisecond) }
-	limits := func(c *Config) { c.BodyTimeout, c.WriteTimeout = 50*time.Millisecond, 50*time.Millisecond }
+	slow := func() { time.Sleep(time.Second) }
+	limits := func(c *Config) { c.BodyTimeout, c.WriteTimeout = time.Second/2, time.Second/2 }
 	for _, stream := range []string{"", `,"stream":true`} {
-		f := newFake(says(0, "a", nil), slow, says(0, "b", nil), slow, says(0, "c", byLength))
+		f := newFake(says(0, "ab", nil), slow, says(0, "c", byLength))
 		url := start(t, f, limits)
 		for range 2 { // on one connection: no deadline stays from the request before
 			g := post(t, url+"/generate", `{"text":"x"`+stream+`}`)
@@ -130,10 +130,10 @@ func TestClientThatDoesNotRead(t *testing.T) {
 
 // One that reads slowly is not, and gets every byte.
 func TestClientThatReadsSlowly(t *testing.T) {
-	f := newFake(manager.Update{RID: "r", Text: strings.Repeat("x", 8<<20), Finish: byLength})
-	address, _ := serve(t, f, ServeOptions{}, func(c *Config) { c.WriteTimeout = time.Second })
+	f := newFake(manager.Update{RID: "r", Text: strings.Repeat("x", 32<<20), Finish: byLength})
+	address, _ := serve(t, f, ServeOptions{}, func(c *Config) { c.WriteTimeout = 3 * time.Second })
 	c := dial(t, address, strings.Replace(httpPost("/v1/completions", `{"prompt":"x"}`), "Host:", "Connection: close\r\nHost:", 1))
-	read, piece := 0, make([]byte, 128<<10)
+	read, piece := 0, make([]byte, 256<<10)
 	for {
 		n, err := io.ReadFull(c, piece)
 		read += n
@@ -143,9 +143,9 @@ func TestClientThatReadsSlowly(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(20 * time.Millisecond) // more than the limit over the whole answer
+		time.Sleep(30 * time.Millisecond) // more than the limit over the whole answer
 	}
-	if read < 8<<20 {
+	if read < 32<<20 {
 		t.Errorf("read %d bytes, want all", read)
 	}
 }
