@@ -48,7 +48,7 @@ bad ["BadRequestError", 400, "temperature is -1, expected a number of at least 0
 key ["AuthenticationError", 401, "Unauthorized", null]
 unknown ["NotFoundError", 404, "model is \"other\", expected \"small\"", "model"]
 full ["RateLimitError", 429, "the queue is full", null]
-full-stream ["APIError", "the queue is full", 429]
+full-stream ["APIError", "the queue is full", "429"]
 `
 	if string(out) != want {
 		t.Errorf("got\n%s\nwant\n%s", out, want)
