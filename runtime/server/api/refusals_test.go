@@ -101,6 +101,14 @@ func TestRefusals(t *testing.T) {
 		generate(`{"text":"x","image_data":"a.png"}`, `image_data is "a.png", expected none: this server does not support it`),
 		generate(`{"text":"x","lora_path":"a"}`, `lora_path is "a", expected none: this server does not support it`),
 
+		generate(`{"text":"\\\ud83d\ude00 \ud83d "}`, `the body has \ud83d, half of a character, expected both halves`),
+		generate(`{"text":"\uDE00\ud83d"}`, `the body has \uDE00, half of a character, expected both halves`),
+		generate(`{"text":"\ud83dx\ude00"}`, `the body has \ud83d, half of a character, expected both halves`),
+		generate(`{"text":"\ud83d\ud83d\ude00"}`, `the body has \ud83d, half of a character, expected both halves`),
+		generate(`{"text":"\ud83d\n"}`, `the body has \ud83d, half of a character, expected both halves`),
+		generate(`{"text":"x","rid":"`+strings.Repeat("r", 257)+`"}`, "rid has 257 bytes, expected at most 256"),
+		generate(`{"text":["x"`+strings.Repeat(`,"x"`, 64)+`],"sampling_params":{"n":1024}}`, "n is 1024 for 65 prompts, expected at most 65536 answers"),
+
 		completion(`"prompt":null`, "prompt is missing, expected a string, a list of strings, a list of token ids or a list of such lists"),
 		completion(`"prompt":""`, "prompt is empty, expected at least one token"),
 		completion(`"prompt":["a",""]`, "prompt[1] is empty, expected at least one token"),
@@ -113,6 +121,7 @@ func TestRefusals(t *testing.T) {
 		completion(`"logprobs":true`, "logprobs is true, expected an integer from 0 to 258"),
 		completion(`"n":2,"best_of":3`, "best_of is 3, expected n, 2: this server does not choose among more"),
 		completion(`"suffix":"a"`, `suffix is "a", expected none: this server does not support it`),
+		completion(`"model":"`+strings.Repeat("é", 129)+`"`, "model has 258 bytes, expected at most 256"),
 		completion(`"model":5`, "model is 5, expected a string"),
 		completion(`"seed":"a"`, `seed is "a", expected an integer`),
 		completion(`"stream_options":[]`, "stream_options is [], expected an object"),
