@@ -49,8 +49,8 @@ func (e *exchange) limitBody() error {
 	return unlessUnsupported(e.rc.SetReadDeadline(time.Now().Add(e.api.BodyTimeout)))
 }
 
-// read reads the body. The deadline is taken back, as net/http goes on reading to
-// learn whether the client has left.
+// read reads the body. At its end net/http takes the deadline back: it goes on
+// reading, to learn whether the client has left.
 func (e *exchange) read() ([]byte, error) {
 	most := e.api.Args.MaxBodyBytes
 	body, err := io.ReadAll(http.MaxBytesReader(e.w, e.r.Body, most))
@@ -69,7 +69,7 @@ func (e *exchange) read() ([]byte, error) {
 	case err != nil:
 		return nil, invalid("", "the body cannot be read: %s", err)
 	}
-	return body, unlessUnsupported(e.rc.SetReadDeadline(time.Time{}))
+	return body, nil
 }
 
 // fields reads the body as a JSON object.
