@@ -9,10 +9,11 @@ import (
 	"github.com/fanoutbench/fanoutbench/runtime/wire/request"
 )
 
-// One small body must not ask for a million requests: maxCopies bounds n, maxAnswers
-// the prompts times n, to as many requests as a detokenizer of SGLang's knows. Ours.
+// One small body must not ask for a million requests: maxCopies bounds n, to
+// OpenAI's limit, and maxAnswers the prompts times n, to as many requests as a
+// detokenizer of SGLang's knows. SGLang has neither.
 const (
-	maxCopies  = 1024
+	maxCopies  = 128
 	maxAnswers = 1 << 16
 )
 
