@@ -81,9 +81,6 @@ func New(c Config) http.Handler {
 }
 
 func (a *api) table() map[string]route {
-	get := func(f func(*exchange) error) map[string]func(*exchange) error {
-		return map[string]func(*exchange) error{http.MethodGet: f, http.MethodHead: f}
-	}
 	post := func(f func(*exchange) error) map[string]func(*exchange) error {
 		return map[string]func(*exchange) error{http.MethodPost: f}
 	}
@@ -111,6 +108,11 @@ func (a *api) table() map[string]route {
 	return routes
 }
 
+// get has a handler for the methods that only ask.
+func get(f func(*exchange) error) map[string]func(*exchange) error {
+	return map[string]func(*exchange) error{http.MethodGet: f, http.MethodHead: f}
+}
+
 // ServeHTTP answers a request.
 func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	e := newExchange(a, w, r)
@@ -128,9 +130,7 @@ func (a *api) dispatch(e *exchange) error {
 	path := e.r.URL.Path
 	found, known := a.routes[path]
 	if name, is := strings.CutPrefix(path, "/v1/models/"); is && name != "" {
-		found, known = route{methods: map[string]func(*exchange) error{
-			http.MethodGet: func(e *exchange) error { return a.model(e, name) },
-		}}, true
+		found, known = route{methods: get(func(e *exchange) error { return a.model(e, name) })}, true
 	}
 	switch {
 	case !found.open && !a.authorized(e.r):

@@ -27,6 +27,7 @@ func (a *api) parseCompletion(f *fields) (*completionRequest, error) {
 	_, c.logprobs = f.get("logprobs")
 	c.top = int(f.whole("logprobs", 0, 0, int64(a.Info.VocabSize)))
 	c.prompts(f, a.Info.VocabSize)
+	f.checkAnswers(len(c.items), c.n)
 	f.refuse("suffix")
 	if best := f.whole("best_of", int64(c.n), 1, math.MaxInt32); best != int64(c.n) {
 		f.fail("best_of", "is %d, expected n, %d: this server does not choose among more", best, c.n)

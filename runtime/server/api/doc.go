@@ -28,7 +28,9 @@
 // exactly. null is as good as absent. Unknown names are ignored, as SGLang does;
 // known ones that ask for what this server lacks (images, tools, grammars, LoRA)
 // are refused by name: nothing is silently left out. Whole numbers may be written
-// 16.0, as pydantic takes them; strings that hold numbers are refused (ours).
+// 16.0, as pydantic takes them; strings that hold numbers are refused (ours). Half
+// of a character ("\ud800") is refused, where encoding/json puts U+FFFD in its place.
+// Ours too are the limits of n, of prompts times n, and of the length of names.
 //
 // # Errors
 //

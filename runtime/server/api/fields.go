@@ -66,6 +66,19 @@ func (f *fields) text(name, otherwise string) string {
 	return s
 }
 
+// maxName bounds what is told again with every row or chunk. Ours.
+const maxName = 256
+
+// name reads a string that is no longer than a name.
+func (f *fields) name(name, otherwise string) string {
+	s := f.text(name, otherwise)
+	if len(s) > maxName {
+		f.fail(name, "has %d bytes, expected at most %d", len(s), maxName)
+		return otherwise
+	}
+	return s
+}
+
 func (f *fields) flag(name string, otherwise bool) bool {
 	raw, has := f.get(name)
 	switch {

@@ -35,6 +35,7 @@ func (a *api) parseGenerate(f *fields) (*generateRequest, error) {
 	g.stream = f.flag("stream", false)
 	g.text = f.flag("return_text_in_logprobs", false)
 	g.sampling(f, a.Info.VocabSize)
+	f.checkAnswers(len(g.items), g.n)
 	g.logprobs(f, a.Info.VocabSize)
 	g.perItem(f, "extra_key", func(own *fields, it *manager.Item) { it.ExtraKey = own.text("extra_key", "") })
 	g.perItem(f, "cache_salt", func(own *fields, it *manager.Item) { it.CacheSalt = own.text("cache_salt", "") })
@@ -173,7 +174,7 @@ func (g *generateRequest) rids(f *fields) {
 		return
 	}
 	if g.batch && raw[0] != '[' {
-		rid := f.text("rid", "")
+		rid := f.name("rid", "")
 		for i := range g.items {
 			if rid != "" {
 				g.items[i].RID = rid + "_" + strconv.Itoa(i)
@@ -183,7 +184,7 @@ func (g *generateRequest) rids(f *fields) {
 	}
 	seen := map[string]bool{}
 	g.perItem(f, "rid", func(own *fields, it *manager.Item) {
-		it.RID = own.text("rid", "")
+		it.RID = own.name("rid", "")
 		if seen[it.RID] && it.RID != "" {
 			own.fail("rid", "is %s, expected each only once", quote(it.RID))
 		}

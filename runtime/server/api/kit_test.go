@@ -152,6 +152,9 @@ type fakeCall struct {
 
 func (c *fakeCall) Next(ctx context.Context) (manager.Update, error) {
 	for len(c.left) > 0 {
+		if err := ctx.Err(); err != nil {
+			return manager.Update{}, err
+		}
 		switch step := c.left[0].(type) {
 		case manager.Update:
 			c.left = c.left[1:]

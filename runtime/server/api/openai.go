@@ -33,7 +33,7 @@ type common struct {
 }
 
 func (c *common) read(f *fields, prefix string, vocab int) {
-	c.model = f.text("model", "default")
+	c.model = f.name("model", "default")
 	c.stream = f.flag("stream", false)
 	if options := f.object("stream_options"); options != nil {
 		c.includeUsage = options.flag("include_usage", false)
@@ -44,7 +44,7 @@ func (c *common) read(f *fields, prefix string, vocab int) {
 	c.n = f.openAISampling(&c.params, vocab)
 	c.extraKey = f.text("extra_key", "")
 	c.cacheSalt = f.text("cache_salt", "")
-	if c.id = f.text("rid", ""); c.id == "" {
+	if c.id = f.name("rid", ""); c.id == "" {
 		c.id = prefix + strings.ReplaceAll(uuid(), "-", "")
 	}
 	f.refuse(unsupportedOpenAI...)

@@ -9,8 +9,19 @@ import (
 	"github.com/fanoutbench/fanoutbench/runtime/wire/request"
 )
 
-// maxCopies bounds n: one small body must not ask for a million requests. Ours.
-const maxCopies = 1024
+// One small body must not ask for a million requests: maxCopies bounds n, to
+// OpenAI's limit, and maxAnswers the prompts times n, to as many requests as a
+// detokenizer of SGLang's knows. SGLang has neither.
+const (
+	maxCopies  = 128
+	maxAnswers = 1 << 16
+)
+
+func (f *fields) checkAnswers(prompts, n int) {
+	if prompts*n > maxAnswers {
+		f.fail("n", "is %d for %d prompts, expected at most %d answers", n, prompts, maxAnswers)
+	}
+}
 
 // grammar is what would constrain the output; nothing here does.
 var grammar = []string{"json_schema", "regex", "ebnf", "structural_tag", "stop_regex", "custom_params", "custom_logit_processor"}

@@ -22,7 +22,7 @@ type scoreRequest struct {
 // parseScore reads a body. A label may be any id that the model has a logit for;
 // SGLang's limit is the tokenizer's vocab_size, which for Qwen leaves added tokens out.
 func (a *api) parseScore(f *fields) (*scoreRequest, error) {
-	s := &scoreRequest{model: f.text("model", "default"), softmax: f.flag("apply_softmax", false)}
+	s := &scoreRequest{model: f.name("model", "default"), softmax: f.flag("apply_softmax", false)}
 	itemFirst := f.flag("item_first", false)
 	f.refuse("embed_override_token_id", "query_embed_overrides", "item_embed_overrides", "return_pooled_hidden_states")
 	if err := s.readLabels(f, a.Info.VocabSize); err != nil {
@@ -33,6 +33,9 @@ func (a *api) parseScore(f *fields) (*scoreRequest, error) {
 	}
 	if err := s.readPrompts(f, a.Info.VocabSize, itemFirst); err != nil {
 		return nil, err
+	}
+	if len(s.items) > maxAnswers {
+		f.fail("items", "has %d, expected at most %d", len(s.items), maxAnswers)
 	}
 	for i := range s.items {
 		it := &s.items[i]

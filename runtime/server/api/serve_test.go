@@ -99,6 +99,7 @@ func TestSlowBody(t *testing.T) {
 
 // An answer may take longer than its request's body may.
 func TestSlowAnswer(t *testing.T) {
+	t.Parallel()
 	slow := func() { time.Sleep(time.Second) }
 	limits := func(c *Config) { c.BodyTimeout, c.WriteTimeout = time.Second/2, time.Second/2 }
 	for _, stream := range []string{"", `,"stream":true`} {
@@ -130,6 +131,7 @@ func TestClientThatDoesNotRead(t *testing.T) {
 
 // One that reads slowly is not, and gets every byte.
 func TestClientThatReadsSlowly(t *testing.T) {
+	t.Parallel()
 	f := newFake(manager.Update{RID: "r", Text: strings.Repeat("x", 32<<20), Finish: byLength})
 	address, _ := serve(t, f, ServeOptions{}, func(c *Config) { c.WriteTimeout = 3 * time.Second })
 	c := dial(t, address, strings.Replace(httpPost("/v1/completions", `{"prompt":"x"}`), "Host:", "Connection: close\r\nHost:", 1))

@@ -181,6 +181,7 @@ func FuzzBodies(f *testing.F) {
 	f.Add("/v1/completions", []byte(`{"prompt":[ [1] , [2,3]],"echo":true,"logprobs":1,"stream_options":{"include_usage":true},"response_format":{"type":"text"}}`))
 	f.Add("/v1/chat/completions", []byte(`{"messages":[{"role":"user","content":[{"type":"text","text":"a"}]}],"tools":[],"tool_choice":"none"}`))
 	f.Add("/v1/score", []byte(`{"query":[1],"items":[[2],[]],"label_token_ids":[3],"item_first":true}`))
+	f.Add("/generate", []byte(`{"text":"\ud83d\ude00\\\\ud83d","\uD83D":1}`))
 	a := New(config(newFake())).(*api)
 	f.Fuzz(func(t *testing.T, path string, body []byte) {
 		fields, err := parseFields(body)
