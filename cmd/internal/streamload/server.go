@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -12,9 +11,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -25,9 +26,27 @@ import (
 type server struct {
 	cmd     *exec.Cmd
 	address string
-	log     *bytes.Buffer
+	log     *logBuffer
 	first   time.Duration // from its start to the first token it gave
 	done    chan error
+}
+
+// logBuffer is what the server has written so far.
+type logBuffer struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (b *logBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.Write(p)
+}
+
+func (b *logBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.String()
 }
 
 // start runs the command on a free port, and asks for one token as soon as it serves.
@@ -45,7 +64,7 @@ func start(ctx context.Context, command []string, patience time.Duration) (*serv
 		return nil, err
 	}
 	args := append(slices.Clone(command[1:]), "--host", "127.0.0.1", "--port", port)
-	s := &server{cmd: exec.Command(command[0], args...), address: address, log: &bytes.Buffer{}, done: make(chan error, 1)}
+	s := &server{cmd: exec.Command(command[0], args...), address: address, log: &logBuffer{}, done: make(chan error, 1)}
 	s.cmd.Stdout, s.cmd.Stderr = s.log, s.log
 	begin := time.Now()
 	if err := s.cmd.Start(); err != nil {
@@ -123,7 +142,7 @@ func (s *server) usages() (map[int]usage, error) {
 		if err != nil {
 			continue // it has just ended
 		}
-		all[pid] = usage{name: partName(pid), cpu: cpu, kib: resident(pid)}
+		all[pid] = usage{name: s.partName(pid), cpu: cpu, kib: resident(pid)}
 	}
 	return all, nil
 }
@@ -139,17 +158,16 @@ func parent(pid int) int {
 	return ppid
 }
 
-// partName is what a child's command line ends in; the server's own has no part.
-func partName(pid int) string {
-	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
-	if err != nil {
-		return "?"
+var partLine = regexp.MustCompile(`supervisor\] (\S+): pid (\d+)\n`)
+
+// partName is what the server's log calls the process.
+func (s *server) partName(pid int) string {
+	for _, m := range partLine.FindAllStringSubmatch(s.log.String(), -1) {
+		if m[2] == strconv.Itoa(pid) {
+			return m[1]
+		}
 	}
-	_, part, ok := strings.Cut(strings.ReplaceAll(string(data), "\x00", " "), "__part ")
-	if !ok {
-		return "supervisor"
-	}
-	return strings.TrimSpace(part)
+	return "supervisor"
 }
 
 func resident(pid int) int {
@@ -161,8 +179,8 @@ func resident(pid int) int {
 	return pages * os.Getpagesize() / 1024
 }
 
-// rows reads the ledger from /metrics: the lines that begin with fanoutbench:rows_.
-func (s *server) rows(ctx context.Context) ([]string, error) {
+// rows reads the ledger from /metrics: what begins with fanoutbench:rows_, summed over the parts.
+func (s *server) rows(ctx context.Context) (map[string]float64, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+s.address+"/metrics", nil)
 	if err != nil {
 		return nil, err
@@ -176,14 +194,18 @@ func (s *server) rows(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	var lines []string
-	for scanner := bufio.NewScanner(bytes.NewReader(body)); scanner.Scan(); {
-		if strings.HasPrefix(scanner.Text(), "fanoutbench:rows_") {
-			lines = append(lines, scanner.Text())
+	sums := map[string]float64{}
+	for _, m := range rowsLine.FindAllStringSubmatch(string(body), -1) {
+		v, err := strconv.ParseFloat(m[2], 64)
+		if err != nil {
+			return nil, err
 		}
+		sums[m[1]] += v
 	}
-	if len(lines) == 0 {
+	if len(sums) == 0 {
 		return nil, fmt.Errorf("/metrics (%s) has no fanoutbench:rows_ lines", response.Status)
 	}
-	return lines, nil
+	return sums, nil
 }
+
+var rowsLine = regexp.MustCompile(`(?m)^fanoutbench:rows_(built|delivered|dropped|in_flight|missing|doubled|reordered)(?:_total)?(?:\{[^}]*\})? (\S+)$`)
