@@ -177,7 +177,7 @@ func (s *stream) event() ([]byte, error) {
 	}
 	data, ok := bytes.CutPrefix(line, []byte("data: "))
 	if !ok {
-		return nil, fmt.Errorf("a line %.100q, expected one that begins with data:", line)
+		return nil, fmt.Errorf("a line %.100q, which does not begin with data: and a blank", line)
 	}
 	s.data = append(s.data[:0], data...) // the next line may move the buffer
 	blank, err := s.line()

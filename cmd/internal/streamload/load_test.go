@@ -95,7 +95,7 @@ func TestLoadFaults(t *testing.T) {
 		"late":      {at(4, func(s string) string { return s + s }), "event 6 comes after the finish reason"},
 		"reason":    {at(4, replace("length", "stop")), "expected length"},
 		"framing":   {at(1, replace("\n\n", "\n")), "expected a blank line"},
-		"line":      {at(1, replace("data: ", "data:")), "expected one that begins with data:"},
+		"line":      {at(1, replace("data: ", "data:")), "which does not begin with data:"},
 		"early":     {at(3, replace("null", `{"type":"length","length":5}`)), "4 tokens at the finish, expected 5"},
 	} {
 		t.Run(name, func(t *testing.T) {
