@@ -177,3 +177,17 @@ func (s *server) metric(t *testing.T, name string) float64 {
 	}
 	return sum
 }
+
+// body posts a body and returns the answer's, whatever its status.
+func (s *server) body(path, body string) string {
+	s.t.Helper()
+	response, err := http.Post(s.url+path, "", strings.NewReader(body))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	data, err := io.ReadAll(response.Body)
+	if err := errors.Join(err, response.Body.Close()); err != nil {
+		s.t.Fatal(err)
+	}
+	return string(data)
+}
