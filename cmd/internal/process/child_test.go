@@ -53,6 +53,7 @@ var roles = map[string]func(){
 			os.Exit(1)
 		}
 	},
+	"reader":    func() { _, _ = io.Copy(os.Stdout, os.NewFile(3, "inherited")) },
 	"last word": func() { fmt.Println(`{"type":"error","message":"no memory"}`) },
 	"chatty": func() {
 		for i := range 100_000 {
@@ -204,6 +205,34 @@ func TestEnd(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// A child has the files that it is given, and the parent keeps its own.
+func TestFiles(t *testing.T) {
+	t.Parallel()
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := Start([]string{"env", envRole + "=reader", "GORACE=atexit_sleep_ms=0", self}, DieWithParent, io.Discard, r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.End(0, 0) })
+	if _, err := io.WriteString(w, `{"type":"read"}`+"\n"); err != nil {
+		t.Fatal(err)
+	}
+	if line, err := c.Next(soon(t)); err != nil || line.Type != "read" {
+		t.Errorf("got %v, %v, want the file's line", line, err)
+	}
+	if err := errors.Join(w.Close(), r.Close()); err != nil {
+		t.Errorf("the parent's ends: %v", err)
 	}
 }
 

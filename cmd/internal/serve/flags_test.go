@@ -205,7 +205,7 @@ func TestUsage(t *testing.T) {
 		"--device cuda":       `--device "cuda", want one of cpu, sim`,
 		"--port -1 --zmq new": "--port -1, want 0 to 65535\n--zmq",
 	} {
-		err := program{stdin: strings.NewReader(""), stdout: io.Discard, stderr: io.Discard}.run(ended(), strings.Fields(line))
+		err := program{stdout: io.Discard, stderr: io.Discard}.run(ended(), strings.Fields(line))
 		if s := status(io.Discard, err); s != exitUsage {
 			t.Errorf("%s: status %d, %v; want %d", line, s, err, exitUsage)
 		}
@@ -223,7 +223,7 @@ func TestUsage(t *testing.T) {
 func TestHelpAndVersion(t *testing.T) {
 	for _, k := range []struct{ flag, want string }{{"--help", ""}, {"-h", ""}, {"--version", "fanoutserve version "}} {
 		var out, errs bytes.Buffer
-		if err := (program{stdin: strings.NewReader(""), stdout: &out, stderr: &errs}).run(ended(), []string{k.flag}); err != nil || errs.Len() > 0 {
+		if err := (program{stdout: &out, stderr: &errs}).run(ended(), []string{k.flag}); err != nil || errs.Len() > 0 {
 			t.Errorf("%s: %v, %q", k.flag, err, errs.String())
 		}
 		a := args.Default()

@@ -44,8 +44,14 @@ func Main(words, argv []string) int {
 	// A log that nobody reads is an error of the write, told like any other; a
 	// process that the signal ends would leave its folder behind.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+	if len(argv) > 0 && argv[0] == partCommand { // behind it stands the part's name, for who looks at processes
+		if supervisor.RunPart(os.Stdin, os.Stdout, os.Stderr, parts) != nil {
+			return exitFail // the supervisor has been told why, and tells it
+		}
+		return exitOK
+	}
 	ctx, now := signals()
-	p := program{words: words, now: now, stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr}
+	p := program{words: words, now: now, stdout: os.Stdout, stderr: os.Stderr}
 	return status(os.Stderr, p.run(ctx, argv))
 }
 
@@ -53,7 +59,6 @@ func Main(words, argv []string) int {
 type program struct {
 	words          []string        // that lead to it in this executable
 	now            <-chan struct{} // closed: end at once
-	stdin          io.Reader
 	stdout, stderr io.Writer
 }
 
@@ -95,10 +100,6 @@ func status(stderr io.Writer, err error) int {
 }
 
 func (p program) run(ctx context.Context, argv []string) error {
-	if len(argv) == 1 && argv[0] == partCommand {
-		signal.Reset(syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP) // the supervisor's matter
-		return supervisor.RunPart(p.stdin, p.stdout, p.stderr, parts)
-	}
 	a := args.Default()
 	root := newRoot(&a)
 	argv, warnings, err := sift(argv, root.Flags())
@@ -114,7 +115,6 @@ func (p program) run(ctx context.Context, argv []string) error {
 		return p.serve(ctx, a)
 	}
 	root.SetArgs(argv)
-	root.SetIn(p.stdin)
 	root.SetOut(p.stdout)
 	root.SetErr(p.stderr)
 	return root.ExecuteContext(ctx)

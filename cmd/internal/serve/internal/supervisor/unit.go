@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"slices"
 
 	"github.com/fanoutbench/fanoutbench/cmd/internal/process"
 	"github.com/fanoutbench/fanoutbench/protocol"
@@ -36,7 +37,8 @@ type child struct {
 	lines *lines
 }
 
-// startChild runs command, gives it its job and tells what becomes of it.
+// startChild runs command with the part's name behind it, for who looks at
+// processes, gives it its job and tells what becomes of it.
 func startChild(command []string, j job, l *net.TCPListener, out *sink, tell func(event)) (*child, error) {
 	var files []*os.File
 	if l != nil {
@@ -50,7 +52,7 @@ func startChild(command []string, j job, l *net.TCPListener, out *sink, tell fun
 	c := &child{lines: &lines{out: out}}
 	var err error
 	// The signal of a parent's death: sglang#15165.
-	if c.Child, err = process.Start(command, process.TermWithParent, io.Writer(c.lines), files...); err != nil {
+	if c.Child, err = process.Start(append(slices.Clip(command), j.ID.String()), process.TermWithParent, io.Writer(c.lines), files...); err != nil {
 		return nil, err
 	}
 	if err := c.Tell(j); err != nil {
@@ -95,8 +97,14 @@ func (c *child) listen(tell func(event)) {
 // that does not listen any more is known by its end.
 func (c *child) drain()            { _ = c.Tell(word{typeDrain}) }
 func (c *child) end(reason string) { _ = c.Tell(endLine{typeEnd, reason}) }
-func (c *child) log() string       { return c.Log() }
 func (c *child) pid() int          { return c.PID() }
+
+func (c *child) log() string {
+	if last := c.Log(); last != "none" { // lines are quoted
+		return last
+	}
+	return ""
+}
 
 func (c *child) kill() {
 	c.End(0, 0)
