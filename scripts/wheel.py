@@ -47,7 +47,7 @@ import zipfile
 NAME = "fanoutbench"
 SUMMARY = "Measures how an LLM server moves tokens between its processes over ZeroMQ, and verifies every row"
 # Ours, and of what is linked in: docs/dependencies.md. The texts are in the wheel.
-LICENCE = "Apache-2.0 AND BSD-2-Clause AND BSD-3-Clause"
+LICENCE = "Apache-2.0 AND BSD-2-Clause AND BSD-3-Clause AND MIT"
 PLATFORMS = ("linux-amd64", "linux-arm64", "darwin-arm64")
 MACHINES = {"amd64": "x86_64", "arm64": "aarch64"}  # as Linux calls them
 # The least that any processor of the architecture has: what Go takes where nothing is said.
