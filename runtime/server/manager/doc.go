@@ -35,8 +35,10 @@
 // With n over 1 each prompt is first computed alone (max_new_tokens 0, no stream,
 // a rid of its own) and waited for, which puts it into the cache; then its n copies
 // go, with fresh rids, and the items' own rids are not used, as in SGLang: Abort
-// knows the copies by the rids that their Updates have. An abort of a run that
-// caches a prompt is Submit's error.
+// knows the copies by the rids that their Updates have. Copy j of an item with a
+// sampling seed has that seed plus j (ours; in SGLang all copies have the same
+// seed, and so the same text). An abort of a run that caches a prompt is Submit's
+// error.
 //
 // # Lengths
 //
