@@ -2,10 +2,13 @@ package serve
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
+	"maps"
 	"math"
-	"net/http"
 	"reflect"
 	"strings"
 	"testing"
@@ -50,58 +53,64 @@ func (e *entry) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, &[]any{&e.Value, &e.ID, &e.Text})
 }
 
-// answers asks /generate for everything at once: one answer, or a list of them.
-func (s *server) answers(t *testing.T, body map[string]any) []answer {
-	t.Helper()
-	body["stream"] = false
-	data := s.bytes(t, "/generate", body)
+// fetch asks /generate for everything at once, one answer or a list of them, or for
+// a stream, which must be whole.
+func (s *server) fetch(ctx context.Context, body map[string]any, stream bool) (all []answer, err error) {
+	body = maps.Clone(body) // ask writes into it
+	response, err := s.ask(ctx, body, stream)
+	if err != nil {
+		return nil, err
+	}
+	data, err := io.ReadAll(response.Body)
+	if err := errors.Join(err, response.Body.Close()); err != nil {
+		return nil, err
+	}
+	if stream {
+		return cutEvents(string(data))
+	}
 	if !bytes.HasPrefix(data, []byte("[")) {
 		data = fmt.Appendf(nil, "[%s]", data)
 	}
-	var all []answer
 	if err := json.Unmarshal(data, &all); err != nil {
-		t.Fatalf("%v: %s", err, data)
+		return nil, fmt.Errorf("%w: %s", err, data)
 	}
-	return all
+	return all, nil
 }
 
-// events asks /generate for a stream, which must be whole.
-func (s *server) events(t *testing.T, body map[string]any) []answer {
-	t.Helper()
-	body["stream"] = true
-	lines := strings.Split(string(s.bytes(t, "/generate", body)), "\n\n")
+func cutEvents(stream string) ([]answer, error) {
+	lines := strings.Split(stream, "\n\n")
 	if n := len(lines); n < 3 || lines[n-1] != "" || lines[n-2] != "data: [DONE]" {
-		t.Fatalf("a stream that ends with %q", lines[max(0, n-2):])
+		return nil, fmt.Errorf("a stream that ends with %q", lines[max(0, n-2):])
 	}
 	all := make([]answer, len(lines)-2)
 	for i := range all {
 		data, ok := strings.CutPrefix(lines[i], "data: ")
 		if err := json.Unmarshal([]byte(data), &all[i]); err != nil || !ok {
-			t.Fatalf("event %d is %q: %v", i, lines[i], err)
+			return nil, fmt.Errorf("event %d is %q: %w", i, lines[i], err)
 		}
+	}
+	return all, nil
+}
+
+func (s *server) must(t *testing.T, body map[string]any, stream bool) []answer {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	all, err := s.fetch(ctx, body, stream)
+	if err != nil {
+		t.Fatalf("%v: %v", body, err)
 	}
 	return all
 }
 
-// bytes are the body of an answer whose status is 200.
-func (s *server) bytes(t *testing.T, path string, body any) []byte {
+func (s *server) answers(t *testing.T, body map[string]any) []answer {
 	t.Helper()
-	data, err := json.Marshal(body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	response, err := http.Post(s.url+path, "", bytes.NewReader(data))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var text bytes.Buffer
-	if _, err := text.ReadFrom(response.Body); err != nil || response.StatusCode != http.StatusOK {
-		t.Fatalf("%s: status %d, %v: %s", data, response.StatusCode, err, text.Bytes())
-	}
-	if err := response.Body.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return text.Bytes()
+	return s.must(t, body, false)
+}
+
+func (s *server) events(t *testing.T, body map[string]any) []answer {
+	t.Helper()
+	return s.must(t, body, true)
 }
 
 // joined adds up the events of a stream that has what is new in each, by index.
@@ -216,12 +225,19 @@ func TestScoresAddUpToOne(t *testing.T) {
 		labels[i] = (i*5 + 3) % smallVocab // each once
 	}
 	ask := func(softmax bool, labels ...int) (all [][]float64) {
-		data := r.bytes(t, "/v1/score", map[string]any{"query": "q", "items": []string{"a", "b", "", "a"}, "label_token_ids": labels, "apply_softmax": softmax})
-		var body struct{ Scores [][]float64 }
-		if err := json.Unmarshal(data, &body); err != nil || len(body.Scores) != 4 {
-			t.Fatalf("%v: %s", err, data)
+		status, body := r.post(t, "/v1/score", map[string]any{"query": "q", "items": []string{"a", "b", "", "a"}, "label_token_ids": labels, "apply_softmax": softmax})
+		items, _ := body["scores"].([]any)
+		if status != 200 || len(items) != 4 {
+			t.Fatalf("%d %v", status, body)
 		}
-		return body.Scores
+		for _, item := range items {
+			var scores []float64
+			for _, s := range item.([]any) {
+				scores = append(scores, s.(float64))
+			}
+			all = append(all, scores)
+		}
+		return all
 	}
 	whole := ask(false, labels...)
 	for i, scores := range whole {
