@@ -10,6 +10,10 @@ import (
 	"testing"
 )
 
+// short is the first of the requests that have a short prompt and a long answer: a
+// small cache has room for their prompts only.
+const short = 6
+
 // asked are requests that share prefixes: greedy ones, and ones that draw from a
 // seed, with penalties and with filters, of different lengths.
 func asked() []map[string]any {
@@ -24,7 +28,7 @@ func asked() []map[string]any {
 			params["temperature"], params["sampling_seed"], params["min_p"], params["repetition_penalty"] = 1.3, i, 0.01, 1.2
 		}
 		text := shared[:len(shared)-7*(i%5)] + fmt.Sprint("request ", i)
-		if i > 5 { // short and long: for a small cache, which has room for their prompts
+		if i >= short {
 			text = fmt.Sprint(i)
 			params["max_new_tokens"] = 60
 		}
@@ -104,11 +108,32 @@ func TestSameAnswersWhateverTheBatch(t *testing.T) {
 			if cached := r.metric(t, "sglang:cached_tokens_total"); (cached == 0) != strings.Contains(way, "disable-radix") {
 				t.Errorf("%v tokens were in the cache", cached)
 			}
+			r.oneMessage(t, want)
 			if strings.Contains(way, "total") && r.metric(t, "sglang:num_retracted_requests_total") == 0 {
 				t.Error("nothing was retracted; the cache is too large to say anything")
 			}
 			r.term()
 		})
+	}
+}
+
+// oneMessage sends the short requests as lists of ids, which the scheduler gets as
+// one message.
+func (s *server) oneMessage(t *testing.T, want []said) {
+	t.Helper()
+	var ids [][]int
+	var params []any
+	for _, r := range asked()[short:] {
+		var of []int
+		for _, b := range []byte(r["text"].(string)) {
+			of = append(of, int(b))
+		}
+		ids, params = append(ids, of), append(params, r["sampling_params"])
+	}
+	for i, a := range s.answers(t, map[string]any{"input_ids": ids, "sampling_params": params, "return_logprob": true, "top_logprobs_num": 2}) {
+		if got := (said{a.Text, a.IDs, a.Meta.Output, a.Meta.OutputTop}); !reflect.DeepEqual(got, want[short+i]) {
+			t.Errorf("in one message request %d got %q, alone %q", short+i, got.Text, want[short+i].Text)
+		}
 	}
 }
 
