@@ -25,9 +25,10 @@ type answer struct {
 			Type    string
 			Matched any
 		} `json:"finish_reason"`
-		Prompt     int `json:"prompt_tokens"`
-		Completion int `json:"completion_tokens"`
-		Cached     int `json:"cached_tokens"`
+		Prompt      int `json:"prompt_tokens"`
+		Completion  int `json:"completion_tokens"`
+		Cached      int `json:"cached_tokens"`
+		Retractions int `json:"num_retractions"`
 		columns
 	} `json:"meta_info"`
 }
