@@ -106,6 +106,7 @@ func TestFlushAndAbortOverHTTP(t *testing.T) {
 		aborted(rid)
 	}
 	r.waitFor("the server to be idle", func() bool { return r.running(t) == 0 })
+	r.waitFor("the detokenizers to have no state", func() bool { return r.metric(t, "fanoutbench:states") == 0 })
 	cached := func() int {
 		return r.answers(t, map[string]any{"text": "a prompt that is kept", "sampling_params": map[string]any{"max_new_tokens": 1}})[0].Meta.Cached
 	}
@@ -116,6 +117,40 @@ func TestFlushAndAbortOverHTTP(t *testing.T) {
 	if n := cached(); n != 0 {
 		t.Errorf("%d tokens were in a cache that was flushed", n)
 	}
+	r.term()
+}
+
+// Aborts leave no state behind in the detokenizers (mini-sglang's decode_map), and a
+// client that leaves while its prompt is computed in chunks frees its slot at once:
+// the rest of the prompt is not computed (ik_llama.cpp#1020).
+func TestLeavingDuringPrefill(t *testing.T) {
+	const chunks = 300
+	r := launch(t, "--device", "sim", "--sim-step-base", "0.02", "--chunked-prefill-size", "100", "--detokenizer-worker-num", "2", "--tokenizer-worker-num", "2")
+	for _, stream := range []bool{true, false} {
+		ctx, cancel := context.WithCancel(t.Context())
+		gone := make(chan struct{})
+		before := r.metric(t, "fanoutbench:prefill_batches_total")
+		go func() {
+			defer close(gone)
+			body := prompt(1, 10)
+			body["text"] = fmt.Sprint(stream) + strings.Repeat("x", 100*chunks)
+			if response, err := r.ask(ctx, body, stream); err == nil {
+				t.Error("an answer, though the client had left")
+				_ = response.Body.Close() // of no use
+			}
+		}()
+		r.waitFor("some chunks", func() bool { return r.metric(t, "fanoutbench:prefill_batches_total") > before+3 && r.metric(t, "sglang:num_used_tokens") > 0 })
+		cancel()
+		<-gone
+		r.waitFor("its slots to be free", func() bool { return r.metric(t, "sglang:num_used_tokens") == 0 })
+		if n := r.metric(t, "fanoutbench:prefill_batches_total") - before; n >= chunks {
+			t.Errorf("stream %t: %v chunks were computed, all of them", stream, n)
+		}
+	}
+	if s, err := r.unary(t.Context(), prompt(2, 5)); err != nil || len(s.IDs) != 5 {
+		t.Errorf("the next request: %+v, %v", s, err)
+	}
+	r.waitFor("the detokenizers to have no state", func() bool { return r.metric(t, "fanoutbench:states") == 0 })
 	r.term()
 }
 
