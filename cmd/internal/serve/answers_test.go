@@ -84,10 +84,21 @@ func cutEvents(stream string) ([]answer, error) {
 		return nil, fmt.Errorf("a stream that ends with %q", lines[max(0, n-2):])
 	}
 	all := make([]answer, len(lines)-2)
+	finished := map[int]bool{} // by index: the finish comes once, and last
 	for i := range all {
 		data, ok := strings.CutPrefix(lines[i], "data: ")
 		if err := json.Unmarshal([]byte(data), &all[i]); err != nil || !ok {
 			return nil, fmt.Errorf("event %d is %q: %w", i, lines[i], err)
+		}
+		index := all[i].Index
+		if finished[index] {
+			return nil, fmt.Errorf("event %d is behind the finish of index %d: %q", i, index, lines[i])
+		}
+		finished[index] = all[i].Meta.Finish != nil
+	}
+	for index, done := range finished {
+		if !done {
+			return nil, fmt.Errorf("index %d has no finish", index)
 		}
 	}
 	return all, nil

@@ -2,7 +2,9 @@ package serve
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"sync"
@@ -139,7 +141,9 @@ func TestLeavingDuringPrefill(t *testing.T) {
 				_ = response.Body.Close() // of no use
 			}
 		}()
-		r.waitFor("some chunks", func() bool { return r.metric(t, "fanoutbench:prefill_batches_total") > before+3 && r.metric(t, "sglang:num_used_tokens") > 0 })
+		r.waitFor("some chunks", func() bool {
+			return r.metric(t, "fanoutbench:prefill_batches_total") > before+3 && r.metric(t, "sglang:num_used_tokens") > 0
+		})
 		cancel()
 		<-gone
 		r.waitFor("its slots to be free", func() bool { return r.metric(t, "sglang:num_used_tokens") == 0 })
@@ -192,6 +196,42 @@ func TestProbeSoak(t *testing.T) {
 	}
 	group.Wait()
 	r.waitFor("the server to be idle", func() bool { return r.running(t) == 0 && r.metric(t, "sglang:num_queue_reqs") == 0 })
+	r.term()
+}
+
+// The workers share one port, each with requests of its own, and rows go to them from
+// the detokenizers, past the router. What a body is said to be does not matter.
+func TestWorkersShareThePort(t *testing.T) {
+	r := launch(t, "--device", "sim", "--sim-step-base", "0", "--tokenizer-worker-num", "3", "--detokenizer-worker-num", "2")
+	types := []string{"", "text/plain", "application/x-www-form-urlencoded", "application/json; charset=utf-8"}
+	delivered := func(worker int) bool {
+		_, page := r.raw(t, "GET", "/metrics", nil)
+		text, line := page["raw"].(string), fmt.Sprintf(`fanoutbench:rows_delivered_total{part="worker-%d"} `, worker)
+		return strings.Contains(text, line) && !strings.Contains(text, line+"0\n")
+	}
+	requests := 0
+	r.waitFor("all workers to deliver rows", func() bool {
+		body := `{"text":"x","sampling_params":{"max_new_tokens":40,"ignore_eos":true},"stream":true}`
+		request, err := http.NewRequestWithContext(t.Context(), "POST", r.url+"/generate", strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.Close = true // the next is another connection
+		request.Header.Set("Content-Type", types[requests%len(types)])
+		response, err := http.DefaultClient.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(response.Body)
+		if err := errors.Join(err, response.Body.Close()); err != nil || response.StatusCode != http.StatusOK || !strings.HasPrefix(response.Header.Get("Content-Type"), "text/event-stream") {
+			t.Fatalf("%q: %s, %v: %s", types[requests%len(types)], response.Status, err, text)
+		}
+		requests++
+		return requests >= len(types) && delivered(0) && delivered(1) && delivered(2)
+	})
+	if rows, answers := r.metric(t, "fanoutbench:rows_delivered_total"), r.metric(t, "fanoutbench:answers_forwarded_total"); rows < float64(30*requests) || answers > float64(requests) {
+		t.Errorf("%d requests: %v rows, %v messages through the router", requests, rows, answers)
+	}
 	r.term()
 }
 
