@@ -53,7 +53,8 @@
 // and logprobs alike.
 //
 // The id of all chunks of an OpenAI answer is the same (SGLang: each index has its
-// own). Usage counts the prompt once for its n copies.
+// own). Usage counts the prompt once for its n copies. The bytes of a token in chat
+// logprobs are its own (SGLang: those of U+FFFD where they are no character).
 //
 // # Clients that leave or do not read
 //

@@ -56,9 +56,19 @@ def chat(client):
     assert (texts, finish) == ({0: want}, {0: "stop"}), (texts, finish, want)
     print("chat-stop")
 
-    one = client.chat.completions.create(**dict(asked, n=1, max_tokens=6, logprobs=True, top_logprobs=3)).choices[0]
-    assert 0 < len(one.logprobs.content) <= 6, one
-    assert all(t.logprob <= 0 and len(t.top_logprobs) == 3 for t in one.logprobs.content), one
+    # One entry a token, whose bytes joined are the text, characters of several tokens too.
+    ask = dict(asked, n=1, logprobs=True, top_logprobs=3, extra_body={"skip_special_tokens": False})
+    one = client.chat.completions.create(**ask)
+    tokens, text = one.choices[0].logprobs.content, one.choices[0].message.content
+    assert len(tokens) == one.usage.completion_tokens, one
+    assert all(t.logprob <= 0 and len(t.top_logprobs) == 3 for t in tokens), one
+    assert b"".join(bytes(t.bytes) for t in tokens).decode(errors="replace") == text, (text, tokens)
+    assert len(text.encode()) > len(text), "no character of several tokens"
+    streamed = []
+    for chunk in client.chat.completions.create(**ask, stream=True):
+        for c in chunk.choices:
+            streamed += c.logprobs.content if c.logprobs else []
+    assert streamed == tokens, (streamed, tokens)
     print("chat-logprobs")
 
 
