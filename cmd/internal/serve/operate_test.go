@@ -235,6 +235,35 @@ func TestWorkersShareThePort(t *testing.T) {
 	r.term()
 }
 
+// Bodies as published load generators send them, whose fields nobody may have read
+// here, are answered, streamed.
+func TestBodiesOfLoadGenerators(t *testing.T) {
+	r := launch(t, "--device", "sim", "--sim-step-base", "0", "--served-model-name", "m")
+	for name, c := range map[string]struct{ path, body, want string }{
+		"sglang bench_serving": {"/generate", `{"text":"p","sampling_params":{"temperature":0.0,"max_new_tokens":5,"ignore_eos":true},"stream":true,"lora_path":null,
+			"return_logprob":false,"return_routed_experts":false,"logprob_start_len":-1,"image_data":null,"video_data":null}`, `"completion_tokens":5,`},
+		"sglang bench_serving, ids": {"/generate", `{"input_ids":[1,2,3],"sampling_params":{"temperature":0.0,"max_new_tokens":5,"ignore_eos":true},"stream":true,"lora_path":"",
+			"return_logprob":true,"logprob_start_len":-1}`, `"completion_tokens":5,`},
+		"sglang bench_serving, OpenAI": {"/v1/completions", `{"model":"m","prompt":"p","temperature":0.0,"best_of":1,"max_tokens":5,"stream":true,"ignore_eos":true}`, `"finish_reason":"length"`},
+		"sglang bench_serving, chat": {"/v1/chat/completions", `{"model":"m","messages":[{"role":"user","content":"p"}],"temperature":0.0,"max_completion_tokens":5,"stream":true,
+			"stream_options":{"include_usage":true},"ignore_eos":true,"n":1}`, `"completion_tokens":5`},
+		"vllm bench serve": {"/v1/completions", `{"model":"m","prompt":"p","repetition_penalty":1.0,"max_tokens":5,"logprobs":null,"stream":true,
+			"stream_options":{"include_usage":true},"ignore_eos":true,"temperature":0.0,"top_p":1.0}`, `"completion_tokens":5`},
+		"guidellm": {"/v1/chat/completions", `{"model":"m","messages":[{"role":"user","content":[{"type":"text","text":"p"}]}],"max_tokens":5,"max_completion_tokens":5,"stop":null,
+			"ignore_eos":true,"stream":true,"stream_options":{"include_usage":true,"continuous_usage_stats":true}}`, `"completion_tokens":5`},
+	} {
+		response, err := http.Post(r.url+c.path, "application/json", strings.NewReader(c.body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(response.Body)
+		if err := errors.Join(err, response.Body.Close()); err != nil || response.StatusCode != http.StatusOK || !strings.Contains(string(text), c.want) || !strings.HasSuffix(string(text), "data: [DONE]\n\n") {
+			t.Errorf("%s: %s, %v, want %s: %s", name, response.Status, err, c.want, text)
+		}
+	}
+	r.term()
+}
+
 // Commands as SGLang's pages have them, less the model's files, start a server, which
 // says of each flag that it ignores.
 func TestPublishedCommandsStart(t *testing.T) {
