@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 )
 
@@ -292,4 +293,32 @@ func TestPublishedCommandsStart(t *testing.T) {
 			r.term()
 		})
 	}
+}
+
+// A server whose first process is killed is gone, and the next has its port
+// (sglang#15165).
+func TestRestartOnTheSamePort(t *testing.T) {
+	r := launch(t, append([]string{"--tokenizer-worker-num", "3"}, slow...)...)
+	l := r.load(3, 1_000_000)
+	pids := r.pids()
+	if err := r.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	for range l.n {
+		if got := <-l.results; got.whole() || !got.told() {
+			t.Errorf("a client was not told: %d events, %v", len(got.events), got.err)
+		}
+	}
+	_ = r.cmd.Wait() // it was killed
+	for name, pid := range pids {
+		r.waitFor(name+" to be gone", func() bool { return errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) })
+	}
+	next := launch(t, "--device", "sim", "--port", r.url[strings.LastIndex(r.url, ":")+1:])
+	if next.url != r.url {
+		t.Errorf("the next server is at %s, want %s", next.url, r.url)
+	}
+	if s, err := next.unary(t.Context(), prompt(1, 3)); err != nil || len(s.IDs) != 3 {
+		t.Errorf("%+v, %v", s, err)
+	}
+	next.term()
 }
