@@ -23,6 +23,7 @@ var both = []counters.Spec{
 	counter("freeze_gc_requests", "Requests to freeze the garbage collector, which Go does not do."),
 	counter("peers_dropped", "Senders that broke the transport's rules."),
 	{Name: "loop", Help: "The loop that handles batches.", Kind: counters.KindBeat},
+	counters.Process,
 }
 
 var detokenizerSpecs = append([]counters.Spec{
