@@ -126,7 +126,7 @@ func (p program) serve(ctx context.Context, a args.Args) error {
 	if err := a.Check(); err != nil {
 		return usageError{err}
 	}
-	if _, err := backend.Describe(a); err != nil { // once, not from every part
+	if _, err := backend.Slots(a); err != nil { // here too: not from a part, and those around it
 		return err
 	}
 	self, err := os.Executable()
