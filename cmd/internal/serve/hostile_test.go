@@ -1,10 +1,13 @@
 package serve
 
 import (
+	"bufio"
 	"os"
 	"os/exec"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 )
 
 // refusedStart is what the program says when it must not start.
@@ -29,4 +32,60 @@ func TestTooLittleMemory(t *testing.T) {
 	if want := "fanoutserve: too little memory for the cache asked for: max_total_tokens 2000000000 need "; !strings.HasPrefix(got, want) || strings.Count(got, "\n") != 1 {
 		t.Errorf("got %s, want one line %q", got, want)
 	}
+}
+
+// A log that nobody reads any more neither stops the server nor keeps its end.
+func TestUnreadLog(t *testing.T) {
+	s := &server{t: t, dir: t.TempDir(), log: &record{}, cmd: exec.Command(os.Args[0], append([]string{"--port", "0", "--enable-metrics", "--log-level", "debug"}, small...)...)}
+	s.cmd.Env = append(os.Environ(), programVar+"=1", "TMPDIR="+s.dir)
+	pipe, in, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.cmd.Stderr = in
+	if err := s.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.cmd.Process.Kill() }) // fails if it has ended, as it should
+	for lines := bufio.NewReaderSize(pipe, 16); !strings.Contains(s.log.String(), "ready to roll!"); {
+		line, err := lines.ReadString('\n')
+		if err != nil {
+			t.Fatal(err, s.log)
+		}
+		_, _ = s.log.Write([]byte(line)) // a buffer
+	}
+	s.url = "http://" + strings.TrimSpace(between(s.log.String(), "listening at http://", "\n"))
+	go func() {
+		for err := error(nil); err == nil; { // until the pipe is full, and then for ever
+			_, err = in.Write(make([]byte, 512))
+		}
+	}()
+	for turn := range 5 {
+		l := s.load(30, 40)
+		for range l.n {
+			if r := <-l.results; !r.whole() {
+				t.Fatalf("turn %d: a stream of %d events ended with %v", turn, len(r.events), r.err)
+			}
+		}
+	}
+	s.signal(syscall.SIGTERM)
+	ended := make(chan error, 1)
+	go func() { ended <- s.cmd.Wait() }()
+	select {
+	case err := <-ended:
+		if code := s.cmd.ProcessState.ExitCode(); code != exitFail {
+			t.Errorf("status %d, %v, want %d: the end of the log is lost", code, err, exitFail)
+		}
+	case <-time.After(patience):
+		t.Fatal("the server has not ended")
+	}
+	if err := pipe.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+func between(s, before, after string) string {
+	_, s, _ = strings.Cut(s, before)
+	s, _, _ = strings.Cut(s, after)
+	return s
 }
