@@ -2,6 +2,8 @@ package serve
 
 import (
 	"bufio"
+	"io"
+	"net/http"
 	"os"
 	"os/exec"
 	"strings"
@@ -88,4 +90,38 @@ func between(s, before, after string) string {
 	_, s, _ = strings.Cut(s, before)
 	s, _, _ = strings.Cut(s, after)
 	return s
+}
+
+// A part that stands still for a while loses nothing, and /health_generate names it and no other meanwhile
+// (sglang#26482, sglang#22511).
+func TestStoppedPart(t *testing.T) {
+	for _, name := range []string{"router", "scheduler", "detokenizer-router", "detokenizer-0", "worker-1"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := launch(t, append([]string{"--health-timeout", "4"}, small...)...)
+			l := s.load(30, 600)
+			if err := syscall.Kill(s.pids()[name], syscall.SIGSTOP); err != nil {
+				t.Fatal(err)
+			}
+			s.waitFor(name+" to be named", func() bool {
+				client := http.Client{Timeout: 10 * time.Second} // the worker that stands still may have got it
+				response, err := client.Get(s.url + "/health_generate")
+				if err != nil {
+					return false
+				}
+				text, err := io.ReadAll(response.Body)
+				_ = response.Body.Close() // read only
+				return err == nil && response.StatusCode == 503 && strings.Contains(string(text), "stuck at "+name+`"`)
+			})
+			if err := syscall.Kill(s.pids()[name], syscall.SIGCONT); err != nil {
+				t.Fatal(err)
+			}
+			for range l.n {
+				if r := <-l.results; !r.whole() {
+					t.Errorf("a stream of %d events ended with %v", len(r.events), r.err)
+				}
+			}
+			s.term()
+		})
+	}
 }
