@@ -5,16 +5,17 @@ import (
 	"reflect"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 )
 
 // A cache with too little room for what runs takes requests back and computes them again: all finish, each
 // with the text that it has on an idle server, and says how often it was taken back.
 func TestRetraction(t *testing.T) {
-	const requests, tokens = 24, 400
+	const requests, tokens = 12, 400
 	for _, way := range [][]string{nil, {"--schedule-policy", "lpm"}, {"--page-size", "16", "--chunked-prefill-size", "64", "--enable-mixed-chunk"}} {
 		t.Run(strings.Join(way, " "), func(t *testing.T) {
-			r := launch(t, append(way, "--device", "sim", "--sim-step-base", "0.001", "--sim-stop", "0", "--max-total-tokens", "2000")...)
+			r := launch(t, append(way, "--device", "sim", "--sim-step-base", "0.003", "--sim-stop", "0", "--max-total-tokens", "2304")...)
 			ask := func(i int) (ids any, retractions float64) {
 				body := prompt(i+1, tokens)
 				body["sampling_params"].(map[string]any)["ignore_eos"] = false // with it all room is set aside at once
@@ -30,7 +31,12 @@ func TestRetraction(t *testing.T) {
 			counts := make([]float64, requests)
 			var group sync.WaitGroup
 			for i := range requests {
-				group.Go(func() { got[i], counts[i] = ask(i) })
+				var done atomic.Bool
+				group.Go(func() { got[i], counts[i] = ask(i); done.Store(true) })
+				// Of requests that come together all room is set aside, of those that run a share.
+				r.waitFor("the request to be there", func() bool {
+					return done.Load() || r.metric(t, "sglang:num_running_reqs")+r.metric(t, "sglang:num_queue_reqs") > float64(min(i, 6))
+				})
 			}
 			group.Wait()
 			var sum float64
