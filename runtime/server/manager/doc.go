@@ -52,7 +52,8 @@
 // A row's number within its request is in customized_info, under "row", from 0
 // (see package counters). A row that came before is dropped. A number left out is
 // a hole in the text: the request ends with an abort, status 500, and so it does
-// where a row cannot be read. Rows that come after that, or after the client left,
+// where a row cannot be read. A last row that is an abort with status 500 may be a
+// detokenizer's, so the scheduler is asked to end the request as well. Rows that come after that, or after the client left,
 // are counted as rows_dropped_client_left; those of a rid that the map lacks as
 // rows_dropped_unknown. A doubled row is in neither.
 //
