@@ -248,6 +248,30 @@ func TestGeneration(t *testing.T) {
 	}
 }
 
+// The records' times lie between those of the client that sent and waited.
+func TestClock(t *testing.T) {
+	t.Parallel()
+	s := start(t, "builtin:batch"+sim)
+	set := s.set(published(5), Options{Run: "k"})
+	for n := range 3 {
+		before := time.Now()
+		s.send(set, n)
+		after := time.Now()
+		sent, err := Clock(before)
+		if err != nil {
+			t.Fatal(err)
+		}
+		done, err := Clock(after)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := s.spread(set, n)
+		if !(sent < got.First && got.First <= got.Last && got.Last <= got.Parts[0].Time && got.Parts[0].Time < got.Finished && got.Finished < done) {
+			t.Errorf("sent %v, %+v, done %v: want them in this order", sent, got, done)
+		}
+	}
+}
+
 // Real requests go as they are, with their tokens counted.
 func TestDatasetOnAServer(t *testing.T) {
 	t.Parallel()
