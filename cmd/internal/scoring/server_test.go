@@ -173,11 +173,12 @@ func TestArmsAgree(t *testing.T) {
 			individual, batch, cut := start(t, "builtin:individual"+device), start(t, "builtin:batch"+device), start(t, "builtin:batch"+device+",max-tokens=60")
 			for k, shape := range shapes {
 				hashes := map[string]int{}
+				o := Options{Run: fmt.Sprint("s", k)}
+				one, together, pieces := individual.set(shape, o), batch.set(shape, o), cut.set(shape, o)
 				for n := range 2 * shape.Unique {
-					o := Options{Run: fmt.Sprint("s", k)}
-					a := individual.send(individual.set(shape, o), n)
-					for _, other := range []*server{batch, cut} {
-						if err := Agree(a, other.send(other.set(shape, o), n), 1e-5); err != nil {
+					a := individual.send(one, n)
+					for _, other := range []Answer{batch.send(together, n), cut.send(pieces, n)} {
+						if err := Agree(a, other, 1e-5); err != nil {
 							t.Errorf("%+v, send %d: %v", shape, n, err)
 						}
 					}

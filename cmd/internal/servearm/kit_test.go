@@ -232,9 +232,9 @@ func main() {
 	fmt.Printf("listening at http://%s\n", l.Addr())
 	http.HandleFunc("/health", func(http.ResponseWriter, *http.Request) {})
 	go http.Serve(l, nil)
-	fmt.Println("The server is fired up and ready to roll!")
 	got := make(chan os.Signal, 1)
 	signal.Notify(got, syscall.SIGTERM)
+	fmt.Println("The server is fired up and ready to roll!")
 	<-got
 }
 `
