@@ -108,25 +108,34 @@ func TestLimitsCutBetweenItems(t *testing.T) {
 func TestIndividualSendsAreSplit(t *testing.T) {
 	t.Parallel()
 	s := start(t, "builtin:individual"+sim+",max-prefill-tokens=100000,chunked-prefill-size=-1,admission-records=100000")
-	set := s.set(published(50), Options{Run: "i", Cold: true})
-	for end, n := time.Now().Add(patience), 0; ; n++ {
-		s.send(set, n)
-		list := s.batches(set, n)
-		for i := 1; i < len(list); i++ {
-			if len(list[i]) != 1 || list[i][0] < list[i-1][0] {
-				t.Fatalf("send %d: batches %v, want one an item, in order", n, list)
+	for _, ids := range []bool{false, true} { // which SGLang's rule would send as one message
+		shape := published(50)
+		shape.IDs = ids
+		set := s.set(shape, Options{Run: fmt.Sprint("i-", ids), Cold: true})
+		for end, n := time.Now().Add(patience), 0; !s.split(set, n); n++ {
+			if time.Now().After(end) {
+				t.Fatalf("ids %v: none of %d requests was split", ids, n)
 			}
-		}
-		if spread := s.spread(set, n); len(spread.Parts) > 1 {
-			if spread.First >= spread.Last {
-				t.Errorf("send %d: first item arrived at %v, last at %v", n, spread.First, spread.Last)
-			}
-			return
-		}
-		if time.Now().After(end) {
-			t.Fatalf("none of %d requests was split", n)
 		}
 	}
+}
+
+// split says whether the items of a send, which come one by one, were in more than
+// one batch; each must be in one, and in its order.
+func (s *server) split(set *Set, n int) bool {
+	s.t.Helper()
+	s.send(set, n)
+	list := s.batches(set, n)
+	for i := 1; i < len(list); i++ {
+		if len(list[i]) != 1 || list[i][0] < list[i-1][0] {
+			s.t.Fatalf("send %d: batches %v, want one an item, in order", n, list)
+		}
+	}
+	spread := s.spread(set, n)
+	if len(spread.Parts) > 1 && spread.First >= spread.Last {
+		s.t.Errorf("send %d: first item arrived at %v, last at %v", n, spread.First, spread.Last)
+	}
+	return len(spread.Parts) > 1
 }
 
 // Cold is what it says in both arms: the first send of a prompt and all later ones
