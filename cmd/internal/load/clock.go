@@ -44,9 +44,11 @@ func (c preciseClock) Until(t float64) bool {
 	}
 }
 
-// lockThread gives the dispatcher a thread of its own, whose sleeps the kernel does not stretch. It is not
-// unlocked: the thread ends with the goroutine.
-func lockThread() {
+// lockThread gives the dispatcher a thread of its own, whose sleeps the kernel does not stretch and which runs
+// before others where this process may ask for that. It is not unlocked: the thread ends with the
+// goroutine, and what was set with it.
+func lockThread() (first bool) {
 	runtime.LockOSThread()
 	exactSleeps()
+	return runFirst()
 }

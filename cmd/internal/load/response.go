@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -103,6 +104,9 @@ func (r *response) head(b []byte) ([]byte, error) {
 
 func (r *response) parseHead(head string) error {
 	lines := strings.Split(head, "\r\n")
+	if i := slices.IndexFunc(lines, bareEnd); i >= 0 {
+		return fmt.Errorf("%q in a head, want lines that end with a carriage return and a line feed", clip(lines[i]))
+	}
 	minor, status, err := parseStatusLine(lines[0])
 	if err != nil {
 		return err
@@ -159,6 +163,9 @@ func (r *response) frame(length int64, chunked bool) error {
 	}
 	return nil
 }
+
+// bareEnd says whether the line has half a line end in it, which others take for a whole one.
+func bareEnd(line string) bool { return strings.ContainsAny(line, "\r\n") }
 
 func persistent(value string, keepAlive bool) bool {
 	for _, token := range strings.Split(value, ",") {
@@ -243,6 +250,9 @@ func (r *response) chunkLine(b []byte) ([]byte, error) {
 		return nil, err
 	}
 	line := string(whole[:len(whole)-2])
+	if bareEnd(line) {
+		return nil, fmt.Errorf("%q between chunks, want lines that end with a carriage return and a line feed", clip(line))
+	}
 	switch r.phase {
 	case inChunkSize:
 		return rest, r.chunkSize(line)

@@ -16,12 +16,18 @@ const lead = 20 * time.Millisecond
 // last one has ended; its error is the request's. The error of Run is that nothing could be measured,
 // or that the context ended; with the latter the result holds what there is.
 func Run(ctx context.Context, s Schedule, t Target, bodies [][]byte, check func(Sent) error) (Result, error) {
-	return runWith(ctx, s, t, bodies, check, realClock)
+	return runWith(ctx, s, t, bodies, check, way{clock: realClock})
+}
+
+// way is how the requests are sent: by which clock, and whether each waits for the one before.
+type way struct {
+	clock      func(start time.Time) clock
+	sequential bool
 }
 
 func realClock(start time.Time) clock { return preciseClock{start} }
 
-func runWith(ctx context.Context, s Schedule, t Target, bodies [][]byte, check func(Sent) error, newClock func(time.Time) clock) (Result, error) {
+func runWith(ctx context.Context, s Schedule, t Target, bodies [][]byte, check func(Sent) error, w way) (Result, error) {
 	x, err := newSender(s, t, bodies, check != nil)
 	if err != nil {
 		return Result{}, err
@@ -31,7 +37,10 @@ func runWith(ctx context.Context, s Schedule, t Target, bodies [][]byte, check f
 	}
 	restore := moreProcessors(&x.self.Processors)
 	defer restore()
-	result, err := x.run(ctx, newClock)
+	if w.sequential {
+		x.turns, x.idle.ahead = make(chan struct{}, 1), 1
+	}
+	result, err := x.run(ctx, w.clock)
 	if err != nil {
 		return result, err
 	}

@@ -30,6 +30,8 @@ type sender struct {
 	idle     *idle
 	self     Self
 
+	turns chan struct{} // of a closed loop: a request has ended; nil otherwise
+
 	pending     sync.WaitGroup // requests not ended
 	readers     sync.WaitGroup // connections not closed
 	open        openConns
@@ -116,13 +118,9 @@ func (t Target) head() (address string, head []byte, err error) {
 
 // dispatch sends each request when it is due. It never waits for an answer, nor for a connection.
 func (s *sender) dispatch(ctx context.Context) {
-	lockThread()
+	s.self.Priority = lockThread()
 	for i := range s.records {
-		for !s.clock.Until(s.records[i].Intended) {
-			if ctx.Err() != nil {
-				break
-			}
-		}
+		s.await(ctx, i)
 		if ctx.Err() != nil {
 			s.abandon(i, context.Cause(ctx))
 			return
@@ -135,6 +133,19 @@ func (s *sender) dispatch(ctx context.Context) {
 			s.goroutines = max(s.goroutines, runtime.NumGoroutine())
 		}
 	}
+}
+
+// await returns when request i is due, or the context has ended.
+func (s *sender) await(ctx context.Context, i int) {
+	for ctx.Err() == nil && !s.clock.Until(s.records[i].Intended) {
+	}
+	if s.turns == nil {
+		return
+	}
+	if i > 0 {
+		<-s.turns
+	}
+	s.records[i].Intended = s.clock.Now()
 }
 
 // abandon ends the requests from i on, which are not sent any more.
@@ -212,5 +223,8 @@ func (s *sender) finish(i int, now float64, problem string) {
 	s.last.at = max(s.last.at, now)
 	s.last.mu.Unlock()
 	s.inFlight.Add(-1)
+	if s.turns != nil {
+		s.turns <- struct{}{}
+	}
 	s.pending.Done()
 }

@@ -80,8 +80,9 @@ type Self struct {
 	MaxInFlight    int
 	Connections    int // opened, those opened ahead included
 	Descriptors    Descriptors
-	Goroutines     int // at most, as seen at each send
-	Processors     int // GOMAXPROCS during the run
+	Goroutines     int  // at most, as seen at each send
+	Priority       bool // the dispatching thread ran at the highest usual priority
+	Processors     int  // GOMAXPROCS during the run
 	AnswerBytes    int64
 	RequestBytes   int64
 	RedialledCount int
