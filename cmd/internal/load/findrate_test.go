@@ -23,7 +23,7 @@ func rates(f Found) (r []float64) {
 func searchAgainst(t *testing.T, holds float64, change func(*RateSearch)) (Found, error) {
 	t.Helper()
 	r := DefaultRateSearch(1, 5)
-	r.Refine, r.Budget = 0, 1000*time.Second
+	r.Tries, r.Refine, r.Budget = 1, 0, 1000*time.Second
 	change(&r)
 	var now float64
 	return r.find(func() time.Duration { return time.Duration(now * 1e9) }, func(s Schedule) (Validity, error) {
@@ -48,6 +48,7 @@ func TestFindRateSearch(t *testing.T) {
 		{"downward", 1.5, func(*RateSearch) {}, []float64{4, 2, 1}, [3]float64{0.5, 1, 2}, "beside"},
 		{"to the top", 1e9, func(r *RateSearch) { r.Most = 20 }, []float64{4, 8, 16, 20}, [3]float64{10, 20, 0}, "highest rate asked for"},
 		{"refined", 40, func(r *RateSearch) { r.Refine = 2; r.From = 16; r.Factor = 4 }, []float64{16, 64, 32, math.Sqrt(32 * 64)}, [3]float64{16, 32, math.Sqrt(32 * 64)}, "beside"},
+		{"tries", 20, func(r *RateSearch) { r.Tries = 3 }, []float64{4, 8, 16, 32, 32, 32}, [3]float64{8, 16, 32}, "beside"},
 		{"fraction", 50, func(r *RateSearch) { r.Fraction = 0.25 }, []float64{4, 8, 16, 32, 64}, [3]float64{8, 32, 64}, "beside"},
 		// 4 a second needs 5 s for 20 requests, 8 needs 2.5, 16 needs 1.25.
 		{"time", 50, func(r *RateSearch) { r.Budget = 8 * time.Second }, []float64{4, 8}, [3]float64{4, 8, 0}, "the time, 8s, is over"},
@@ -81,7 +82,7 @@ func TestFindRateRefuses(t *testing.T) {
 		func(r *RateSearch) { r.From = 0 }, func(r *RateSearch) { r.From = math.NaN() }, func(r *RateSearch) { r.Least = -1 },
 		func(r *RateSearch) { r.Most = 1 }, func(r *RateSearch) { r.Most = math.Inf(1) }, func(r *RateSearch) { r.Factor = 1 },
 		func(r *RateSearch) { r.Fraction = 0 }, func(r *RateSearch) { r.Fraction = 1.1 }, func(r *RateSearch) { r.Seconds = 0 },
-		func(r *RateSearch) { r.Requests = 0 }, func(r *RateSearch) { r.Refine = -1 }, func(r *RateSearch) { r.Unique = 0 },
+		func(r *RateSearch) { r.Requests = 0 }, func(r *RateSearch) { r.Tries = 0 }, func(r *RateSearch) { r.Refine = -1 }, func(r *RateSearch) { r.Unique = 0 },
 	} {
 		r := DefaultRateSearch(1, 5)
 		change(&r)
@@ -115,7 +116,7 @@ func TestFindRateEndsInItsTime(t *testing.T) {
 	target := handler(t, func(http.ResponseWriter, *http.Request) { <-release })
 	defer close(release)
 	r := DefaultRateSearch(1, 5)
-	r.From, r.Seconds, r.Requests, r.Budget = 50, 0.3, 5, 500*time.Millisecond
+	r.From, r.Seconds, r.Requests, r.Tries, r.Budget = 50, 0.3, 5, 1, 500*time.Millisecond
 	if f, err := FindRate(context.Background(), r, target, numbered(5), nil); err == nil || !strings.Contains(err.Error(), "no rate is safe: the time") || len(f.Bursts) != 1 {
 		t.Errorf("%+v, error %v; want one burst, cut off", f, err)
 	}

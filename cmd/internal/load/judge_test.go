@@ -63,13 +63,13 @@ func TestSpreadIsByNearestRank(t *testing.T) {
 	for i := range x {
 		x[(i*7)%1000] = float64(i + 1)
 	}
-	if got, want := spreadOf(x), (Spread{N: 1000, P50: 500, P90: 900, P99: 990, P999: 999, Max: 1000}); got != want {
+	if got, want := SpreadOf(x), (Spread{N: 1000, P50: 500, P90: 900, P99: 990, P999: 999, Max: 1000}); got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}
-	if got := spreadOf([]float64{3}); got != (Spread{N: 1, P50: 3, P90: 3, P99: 3, P999: 3, Max: 3}) {
+	if got := SpreadOf([]float64{3}); got != (Spread{N: 1, P50: 3, P90: 3, P99: 3, P999: 3, Max: 3}) {
 		t.Errorf("of one value: %+v", got)
 	}
-	if got := spreadOf(nil); got != (Spread{}) {
+	if got := SpreadOf(nil); got != (Spread{}) {
 		t.Errorf("of none: %+v", got)
 	}
 }

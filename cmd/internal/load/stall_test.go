@@ -50,10 +50,10 @@ func TestWhatAClosedLoopHides(t *testing.T) {
 	if n := stalled(closed); n != 1 {
 		t.Errorf("closed loop: %d requests saw the stall, want 1", n)
 	}
-	if p := spreadOf(open).P90; p < 1.4 {
+	if p := SpreadOf(open).P90; p < 1.4 {
 		t.Errorf("open loop: p90 %v s, want most of the stall", p)
 	}
-	if p := spreadOf(closed).P99; p > 0.002 {
+	if p := SpreadOf(closed).P99; p > 0.002 {
 		t.Errorf("closed loop: p99 %v s, want it to hide the stall", p)
 	}
 }
