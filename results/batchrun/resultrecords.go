@@ -33,6 +33,9 @@ type Figures struct {
 	Requests int    `json:"requests"`
 	Failed   int    `json:"failed"`
 
+	OfferedRPS  *float64 `json:"offered_rps"`  // requests of the schedules over their length; null of a single cell
+	AchievedRPS *float64 `json:"achieved_rps"` // answered requests over the time to the last answer; null: no time passed
+
 	Response Latency `json:"response"` // from the intended time, of answered requests
 	Service  Latency `json:"service"`  // from the sending, of answered requests
 
