@@ -101,7 +101,7 @@ func (v *loadPage) draw(f *batchrun.Folder) error {
 		l := loadCell{Name: c.String()}
 		id := fmt.Sprintf("cell-%d", cell)
 		arms := []armLoad{loadOf(f, cell, batchrun.Reference), loadOf(f, cell, batchrun.Candidate)}
-		for _, draw := range []func(string, string, []armLoad) (*drawing, error){latencyOverTime, percentileCurves, arrivals, prefills} {
+		for _, draw := range []func(string, string, []armLoad) (*drawing, error){latencyOverTime, percentileCurves, arrivals, inFlight, prefills} {
 			d, err := draw(id, l.Name, arms)
 			if err != nil {
 				return err

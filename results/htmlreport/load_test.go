@@ -99,9 +99,9 @@ func loadTrial(p batchrun.Plan, s batchrun.Slot) (batchrun.Trial, []batchrun.Req
 		if s.Arm == batchrun.Candidate {
 			took, spread = took/2, []batchrun.Spread{{Batch: i, Items: 50, AtMS: &zero}}
 		}
-		done := at + took
+		sent, done := at+0.25, at+took
 		requests = append(requests, batchrun.Request{
-			Round: s.Round, Cell: s.Cell, Arm: s.Arm, Index: i, IntendedMS: at, SentMS: &at, DoneMS: &done, Status: 200, ScoreDifference: &zero, Prefills: spread,
+			Round: s.Round, Cell: s.Cell, Arm: s.Arm, Index: i, IntendedMS: at, SentMS: &sent, DoneMS: &done, Status: 200, ScoreDifference: &zero, Prefills: spread,
 		})
 	}
 	return trial, requests
@@ -143,7 +143,7 @@ func TestLoadPage(t *testing.T) {
 		}
 	}
 	for cell := range f.Plan.Cells {
-		for _, drawing := range []string{"time", "percentiles", "arrivals", "prefills"} {
+		for _, drawing := range []string{"time", "percentiles", "arrivals", "inflight", "prefills"} {
 			id := fmt.Sprintf(`id="cell-%d-%s-title"`, cell, drawing)
 			if n := strings.Count(page, id); n != 1 {
 				t.Errorf("%s is there %d times, want once", id, n)
@@ -217,5 +217,20 @@ func TestCurve(t *testing.T) {
 		if above := 1000 - at.y; above > 1000*math.Pow(10, -at.x)+1e-6 || above < 1000*math.Pow(10, -at.x)-1-1e-6 {
 			t.Errorf("at %v: %v requests above %v", at.x, above, at.y)
 		}
+	}
+}
+
+// What is in flight rises with each request that is due, falls with each answer, and
+// ends at none.
+func TestSteps(t *testing.T) {
+	ends := []float64{30, 25, 60}
+	var requests []batchrun.Request
+	for i, at := range []float64{0, 20, 25} {
+		requests = append(requests, batchrun.Request{IntendedMS: at, DoneMS: &ends[i]})
+	}
+	requests = append(requests, batchrun.Request{IntendedMS: 26, Error: "reset"})
+	want := []point{{0, 1}, {0.02, 2}, {0.025, 1}, {0.025, 2}, {0.03, 1}, {0.06, 0}}
+	if got := steps(requests); !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
 	}
 }

@@ -1,6 +1,7 @@
 package htmlreport
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -60,15 +61,7 @@ func slowest(points []point) []point {
 	var kept []point
 	for i := range mostPoints {
 		part := points[i*len(points)/mostPoints : (i+1)*len(points)/mostPoints]
-		kept = append(kept, slices.MaxFunc(part, func(a, b point) int {
-			switch {
-			case a.y < b.y:
-				return -1
-			case a.y > b.y:
-				return 1
-			}
-			return 0
-		}))
+		kept = append(kept, slices.MaxFunc(part, func(a, b point) int { return cmp.Compare(a.y, b.y) }))
 	}
 	return kept
 }
@@ -164,50 +157,72 @@ func curve(sorted []float64) []point {
 	return append(points, point{end, sorted[len(sorted)-1]})
 }
 
-// arrivals has how many requests were due, sent and answered up to each moment.
+// arrivals has how long after its intended time each request was sent.
 func arrivals(id, name string, arms []armLoad) (*drawing, error) {
-	p := axes("s from the start", "requests")
-	var due []point
-	var sent, done [][]point
-	for i, a := range arms {
-		var s, d []float64
-		for k, r := range a.requests {
-			if i == 0 {
-				due = append(due, point{r.IntendedMS / 1000, float64(k + 1)})
+	p := axes("s from the start to the intended time", "sent late by ms")
+	var sets [][]point
+	unsent := 0
+	for _, a := range arms {
+		var points []point
+		for _, r := range a.requests {
+			if r.SentMS == nil {
+				unsent++
+				continue
 			}
-			if r.SentMS != nil {
-				s = append(s, *r.SentMS/1000)
-			}
-			if r.Error == "" {
-				d = append(d, *r.DoneMS/1000)
-			}
+			points = append(points, point{r.IntendedMS / 1000, *r.SentMS - r.IntendedMS})
 		}
-		sent, done = append(sent, counted(s)), append(done, counted(d))
+		sets = append(sets, slowest(points))
 	}
-	if !frame(p, append(append(sent, done...), due)...) {
+	if !frame(p, sets...) {
 		return nil, nil
 	}
-	due = slowest(due)
 	p.Add(plotter(func(c draw.Canvas, p *plot.Plot) {
-		path(c, p, stroke(muted, 4), due)
 		for i, a := range arms {
-			path(c, p, a.line(0.8), sent[i])
-			path(c, p, a.line(1.8), done[i])
+			for _, at := range sets[i] {
+				mark(c, p, a.glyph(), at.x, at.y)
+			}
 		}
 	}))
-	text := "Arrivals against the plan: how many requests were due (broad line), sent (thin) and answered (thicker) up to each moment. The height between due and answered is what was in flight."
-	d, err := svg(p, drawing{ID: id + "-arrivals", Title: name + ", arrivals", Description: text, Caption: text}, 480, 240)
+	text := fmt.Sprintf("Arrivals against the plan: how long after its intended time each request was sent, at most %.4g ms; %d were not sent. The lower axis is the plan. Of more than %d requests of an arm, the latest of each of %d equal parts.", p.Y.Max, unsent, mostPoints, mostPoints)
+	d, err := svg(p, drawing{ID: id + "-arrivals", Title: name + ", arrivals", Description: text, Caption: text}, 480, 200)
 	return &d, err
 }
 
-// counted has the number of times up to each, thinned out.
-func counted(at []float64) []point {
-	slices.Sort(at)
-	var points []point
-	for i, x := range at {
-		points = append(points, point{x, float64(i + 1)})
+// inFlight has how many requests were due and not yet answered at each moment.
+func inFlight(id, name string, arms []armLoad) (*drawing, error) {
+	p := axes("s from the start", "in flight")
+	var sets [][]point
+	for _, a := range arms {
+		sets = append(sets, steps(a.requests))
 	}
-	return slowest(points)
+	if !frame(p, sets...) {
+		return nil, nil
+	}
+	p.Add(plotter(func(c draw.Canvas, p *plot.Plot) {
+		for i, a := range arms {
+			path(c, p, a.line(1.2), sets[i])
+		}
+	}))
+	text := fmt.Sprintf("In flight: how many requests were due and not yet answered, at most %.0f; failed ones are left out. A server that is slower than the plan has more and more. Of more than %d moments of an arm, the highest of each of %d equal parts.", p.Y.Max, mostPoints, mostPoints)
+	d, err := svg(p, drawing{ID: id + "-inflight", Title: name + ", in flight", Description: text, Caption: text}, 480, 200)
+	return &d, err
+}
+
+// steps has the number in flight after each intended time and each answer.
+func steps(requests []batchrun.Request) []point {
+	var at []point // y: by how much the number changes
+	for _, r := range requests {
+		if r.Error == "" {
+			at = append(at, point{r.IntendedMS / 1000, 1}, point{*r.DoneMS / 1000, -1})
+		}
+	}
+	slices.SortStableFunc(at, func(a, b point) int { return cmp.Or(cmp.Compare(a.x, b.x), cmp.Compare(a.y, b.y)) })
+	n := 0.0
+	for i := range at {
+		n += at[i].y
+		at[i].y = n
+	}
+	return slowest(at)
 }
 
 // prefills is a timeline of the first requests: a line from the sending to the
