@@ -2,7 +2,9 @@ package serve
 
 import (
 	"bufio"
+	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -124,4 +126,51 @@ func TestStoppedPart(t *testing.T) {
 			s.term()
 		})
 	}
+}
+
+// More clients than a process may have files: some wait, and the parts can still reach each other.
+func TestFewFiles(t *testing.T) {
+	by := exec.Command("sh", "-c", `ulimit -n 64; exec "$0" "$@"`, os.Args[0])
+	s := launchBy(t, by, small...)
+	host := strings.TrimPrefix(s.url, "http://")
+	var conns []net.Conn
+	for range 300 {
+		conn, err := net.DialTimeout("tcp", host, patience)
+		if err != nil {
+			t.Fatal(err)
+		}
+		conns = append(conns, conn)
+	}
+	// None of the detokenizers has connected to a worker for this yet.
+	body := `{"text":"hello","sampling_params":{"max_new_tokens":5,"ignore_eos":true}}`
+	answered := 0
+	for _, conn := range conns[:90] { // those first in each worker's turn
+		if _, err := fmt.Fprintf(conn, "POST /generate HTTP/1.1\r\nHost: h\r\nContent-Length: %d\r\n\r\n%s", len(body), body); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, conn := range conns[:90] {
+		if err := conn.SetReadDeadline(time.Now().Add(time.Second)); err != nil {
+			t.Fatal(err)
+		}
+		answer := make([]byte, 15)
+		if _, err := io.ReadFull(conn, answer); err == nil {
+			if string(answer) != "HTTP/1.1 200 OK" {
+				t.Errorf("got %q", answer)
+			}
+			answered++
+		}
+	}
+	if answered == 0 {
+		t.Error("nobody was answered")
+	}
+	for _, conn := range conns {
+		if err := conn.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	if r, err := s.stream(20, func() {}); err != nil || len(r) == 0 {
+		t.Errorf("afterwards: %v, %v", r, err)
+	}
+	s.term()
 }
