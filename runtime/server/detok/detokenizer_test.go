@@ -165,10 +165,10 @@ func TestRefusedRows(t *testing.T) {
 		}
 		d.AwaitCount("rows_aborted", 1)
 		d.AwaitCount("rows_dropped_detokenizer", 0)
+		d.Stop("detokenizer-0")
 		if log := d.Log.String(); !strings.Contains(log, `rid \"c\"`) || !strings.Contains(log, "read offset 2") {
 			t.Errorf("the log does not name row c and its fault:\n%s", log)
 		}
-		d.Stop("detokenizer-0")
 	})
 }
 
