@@ -17,9 +17,9 @@ func (s *splice) Batch(frame []byte) error {
 		ipc, row, err := s.cut(i)
 		if err != nil {
 			s.post.refuse(s.at(i), ipc != nil, err)
-			if ipc == nil {
-				continue
-			}
+		}
+		if ipc == nil {
+			continue
 		}
 		s.post.send(s.post.visitBytes(ipc), s.at(i), row)
 	}
