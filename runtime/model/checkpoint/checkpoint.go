@@ -87,6 +87,11 @@ func openGGUF(path string) (*Checkpoint, error) {
 	if err != nil {
 		return nil, err
 	}
+	return fromGGUF(path, file)
+}
+
+// fromGGUF takes a file over: where it fails it closes it.
+func fromGGUF(path string, file *gguf.File) (*Checkpoint, error) {
 	config, err := ggufConfig(file)
 	find := newFinder(file.Tensors)
 	if err == nil {

@@ -2,8 +2,11 @@ package checkpoint
 
 import (
 	"math"
+	"os"
 	"slices"
 	"testing"
+
+	"github.com/fanoutbench/fanoutbench/runtime/model/gguf"
 )
 
 // A file with the least that it may have: all else has its default.
@@ -103,4 +106,39 @@ func TestHalves(t *testing.T) {
 	if want := []float32{0, 0, 1, 1, 2, 2, 3, 3, 10, 10, 11, 11, 12, 12, 13, 13}; !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
+}
+
+// Whatever the bytes: an error, or weights whose shapes are the config's.
+func FuzzGGUF(f *testing.F) {
+	keys, shapes := tiny()
+	keys["tokenizer.ggml.tokens"], keys["tokenizer.ggml.token_type"] = []string{"a", "b"}, []int{1, 5}
+	shapes["rope_freqs.weight"], shapes["output.weight"] = []int{2}, []int{5, 8}
+	for _, path := range []string{ggufFile(f, first(tiny()), second(tiny())), ggufFile(f, keys, shapes)} {
+		raw, err := os.ReadFile(path)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(raw)
+	}
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		file, err := gguf.Parse("f", raw)
+		if err != nil {
+			return
+		}
+		c, err := fromGGUF("f", file)
+		if err != nil {
+			return
+		}
+		if err := c.check(); err != nil {
+			t.Fatal(err)
+		}
+		if len(c.Weights.Layers) != c.Layers || len(c.Weights.Embed.Float32()) != c.VocabSize*c.HiddenSize {
+			t.Fatalf("%d layers and an embedding of %v for %+v", len(c.Weights.Layers), c.Weights.Embed.Shape, c.Config)
+		}
+		for _, l := range c.Weights.Layers {
+			if len(c.Halves(l.Q.Float32())) != c.Heads*c.HeadDim*c.HiddenSize {
+				t.Fatalf("Q is %v for %+v", l.Q.Shape, c.Config)
+			}
+		}
+	})
 }

@@ -146,7 +146,7 @@ func value(b []byte, v any) []byte {
 }
 
 // ggufFile writes one, its numbers 1, 2, 3 and so on in F32.
-func ggufFile(t *testing.T, keys keyed, shapes map[string][]int) string {
+func ggufFile(t testing.TB, keys keyed, shapes map[string][]int) string {
 	t.Helper()
 	b := number([]byte("GGUF"), 3)
 	b = binary.LittleEndian.AppendUint64(b, uint64(len(shapes)))

@@ -1,6 +1,7 @@
 package safetensors
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -92,4 +93,28 @@ func FuzzParseIndex(f *testing.F) {
 			}
 		}
 	})
+}
+
+// A file of a gigabyte, which is a hole on the disk, takes none of it as memory.
+func TestOpenMapsAndDoesNotCopy(t *testing.T) {
+	const size = 1 << 30
+	header := fmt.Sprintf(`{"x":{"dtype":"BF16","shape":[%d,1024],"data_offsets":[0,%d]}}`, size/2048, size)
+	dir := folder(t, map[string][]byte{"model.safetensors": file(header, 0)})
+	if err := os.Truncate(filepath.Join(dir, "model.safetensors"), int64(8+len(header)+size)); err != nil {
+		t.Fatal(err)
+	}
+	var f *Folder
+	var err error
+	if n := allocated(func() { f, err = Open(dir) }); n > 1<<20 {
+		t.Errorf("%d bytes of memory, want a few thousand", n)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if x := f.Tensors[0]; len(x.Data) != size || x.Data[size-1] != 0 {
+		t.Errorf("%d bytes", len(x.Data))
+	}
+	if err := f.Close(); err != nil {
+		t.Error(err)
+	}
 }
