@@ -67,6 +67,7 @@ func TestFoldersThatCannotBe(t *testing.T) {
 		index + ": json: cannot unmarshal number":                                    {index: []byte(`{"weight_map":{"x":1}}`)},
 		`tensor "x" lies in "../1", expected a file of the folder itself`:            {index: []byte(`{"weight_map":{"x":"../1"}}`)},
 		`tensor "x" lies in "/etc/1", expected`:                                      {index: []byte(`{"weight_map":{"x":"/etc/1"}}`)},
+		`tensor "x" lies in "sub/1", expected`:                                       {index: []byte(`{"weight_map":{"x":"sub/1"}}`)},
 		`tensor "x" lies in "..", expected`:                                          {index: []byte(`{"weight_map":{"x":".."}}`)},
 		`tensor "x" lies in ".", expected`:                                           {index: []byte(`{"weight_map":{"x":"."}}`)},
 		`tensor "x" lies in "", expected`:                                            {index: []byte(`{"weight_map":{"x":""}}`)},
