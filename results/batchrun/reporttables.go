@@ -68,11 +68,11 @@ func (f *Folder) open() Section {
 }
 
 // answered is the number of answered requests, and of all where some failed.
-func (g Figures) answered() string {
-	if g.Failed == 0 {
-		return strconv.Itoa(g.Requests)
+func (f Figures) answered() string {
+	if f.Failed == 0 {
+		return strconv.Itoa(f.Requests)
 	}
-	return fmt.Sprintf("%d of %d", g.Requests-g.Failed, g.Requests)
+	return fmt.Sprintf("%d of %d", f.Requests-f.Failed, f.Requests)
 }
 
 // intervals has every percentile with its interval.

@@ -17,7 +17,7 @@ type Tokenizer interface {
 	Encode(text string) ([]int64, error)
 	AppendDecode(dst []byte, ids []int64, skipSpecial, spacesBetween bool) []byte
 	AppendBytes(dst []byte, ids []int64, skipSpecial bool) []byte // what AppendDecode makes text of
-	VocabSize() int // the largest id and one
+	VocabSize() int                                               // the largest id and one
 }
 
 // Info describes what is served.
