@@ -128,10 +128,14 @@ def classes():
     return out
 
 
+# Of the planes 4 to 16, where nothing but private use is, the sweep has the first characters of 14 and 15.
+SWEPT = [*range(0, 0x40000, 16), *range(0xE0000, 0xE0200, 16), *range(0xF0000, 0xF0100, 16)]
+
+
 def sweep(toks):
     """A checksum of the ids for every 16 characters, each in several places."""
     out = {m: [] for m in toks}
-    for start in range(0, 0x110000, 16):
+    for start in SWEPT:
         text = "".join(
             "a{0}a{0} {0}1{0}'{0}{0}\u0334\u0345{0}\n{0}\n ".format(chr(c)) for c in range(start, start + 16) if c not in SURROGATES
         )
@@ -139,6 +143,21 @@ def sweep(toks):
             packed = b"".join(struct.pack("<I", i) for i in ids(t, text))
             out[m].append(zlib.crc32(packed))
     return out
+
+
+def added(j):
+    """Added tokens with flags that the two models' have not."""
+    from tokenizers import Tokenizer
+
+    base = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False, "special": False}
+    more = [("<l>", {"lstrip": True}), ("<r>", {"rstrip": True}), ("<lr>", {"lstrip": True, "rstrip": True}), (" b", {}), ("  c", {"lstrip": True}),
+            ("e\u0301n", {"normalized": True}), ("\u00e9x", {"normalized": True}), ("o\u0301", {}), ("aa", {}), ("aaab", {}), ("\u00a0", {"rstrip": True})]  # fmt: skip
+    first = max(a["id"] for a in j["added_tokens"]) + 1
+    j["added_tokens"] += [{"id": first + i, "content": c, **base, **flags} for i, (c, flags) in enumerate(more)]
+    tok, rng = Tokenizer.from_str(json.dumps(j)), random.Random(2)
+    parts = [c for c, _ in more] + [" ", " ", "  ", "\n", "a", "b", "e", "\u0301", "n", "x", "\u3000", "<", "\u00f3"]
+    texts = ["".join(rng.choice(parts) for _ in range(rng.randrange(1, 12))) for _ in range(120)]
+    return {"tokens": j["added_tokens"], "cases": [{"text": t, "ids": ids(tok, t), "decoded": tok.decode(ids(tok, t))} for t in texts]}
 
 
 def small(folder, out):
@@ -159,6 +178,7 @@ def small(folder, out):
         j["pre_tokenizer"]["pretokenizers"][0]["pattern"]["Regex"] = pattern
         t = Tokenizer.from_str(json.dumps(j))
         got["patterns"][name] = {"regex": pattern, "ids": [ids(t, c["text"]) for c in got["encode"]]}
+    got["added"] = added(json.loads((out / "qwen3-small.json").read_text(encoding="utf-8")))
     text = json.dumps(got, ensure_ascii=True, separators=(",", ":"))
     (out / "cases.json").write_text(text.replace('{"text"', '\n{"text"').replace('{"model"', '\n{"model"') + "\n")
 

@@ -84,7 +84,7 @@ func (d *definition) names() ([]tokenizer.Token, error) {
 		if id, ok := d.tokens[a.content]; ok && id != a.id {
 			return nil, fmt.Errorf("the added token %q has the id %d, and %d in the vocabulary", a.content, a.id, id)
 		}
-		if err := add(a.id, a.content, a.special); err != nil {
+		if err := add(a.id, d.form(&a), a.special); err != nil {
 			return nil, err
 		}
 	}
@@ -129,14 +129,19 @@ func (d *definition) tries() (literal, normalized *trie) {
 	literal, normalized = newTrie(), newTrie()
 	for i := range d.added {
 		a := &d.added[i]
-		switch {
-		case !a.normalized:
+		if a.normalized {
+			normalized.add(d.form(a), a)
+		} else {
 			literal.add(a.content, a)
-		case d.nfc:
-			normalized.add(nfc(a.content), a)
-		default:
-			normalized.add(a.content, a)
 		}
 	}
 	return literal, normalized
+}
+
+// form is the text that a is found by, and decodes to.
+func (d *definition) form(a *added) string {
+	if a.normalized && d.nfc {
+		return nfc(a.content)
+	}
+	return a.content
 }

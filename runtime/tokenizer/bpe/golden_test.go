@@ -1,12 +1,17 @@
 package bpe
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"testing"
+	"unicode"
+	"unicode/utf8"
 )
 
 // golden is what scripts/bpe_golden.py wrote.
@@ -25,7 +30,15 @@ type golden struct {
 		IDs   [][]int64
 	}
 	Classes map[string]string
-	Sweep   map[string][]uint32
+	Added   struct {
+		Tokens json.RawMessage
+		Cases  []struct {
+			Text    string
+			IDs     []int64
+			Decoded string
+		}
+	}
+	Sweep map[string][]uint32
 }
 
 func readGolden(t *testing.T, path string) golden {
@@ -97,7 +110,10 @@ func TestGoldenPatterns(t *testing.T) {
 		t.Fatalf("%d patterns, expected 3", len(g.Patterns))
 	}
 	for name, p := range g.Patterns {
-		tok := withPattern(t, p.Regex)
+		tok, err := changed(t, setPattern(p.Regex))
+		if err != nil {
+			t.Fatal(err)
+		}
 		for i, want := range p.IDs {
 			text := g.Encode[i].Text
 			if hasNewLetter(text) && name != "llama3" {
@@ -111,8 +127,8 @@ func TestGoldenPatterns(t *testing.T) {
 	}
 }
 
-// withPattern is Qwen3's small tokenizer with another pattern.
-func withPattern(t *testing.T, regex string) *Tokenizer {
+// changed is Qwen3's small tokenizer with something else in its file.
+func changed(t *testing.T, change func(file map[string]any)) (*Tokenizer, error) {
 	t.Helper()
 	b, err := os.ReadFile("testdata/qwen3-small.json")
 	if err != nil {
@@ -122,16 +138,61 @@ func withPattern(t *testing.T, regex string) *Tokenizer {
 	if err := json.Unmarshal(b, &f); err != nil {
 		t.Fatal(err)
 	}
-	split := f["pre_tokenizer"].(map[string]any)["pretokenizers"].([]any)[0].(map[string]any)
-	split["pattern"] = map[string]any{"Regex": regex}
+	change(f)
 	if b, err = json.Marshal(f); err != nil {
 		t.Fatal(err)
 	}
-	tok, err := Parse(b)
+	return Parse(b)
+}
+
+func setPattern(regex string) func(map[string]any) {
+	return func(f map[string]any) {
+		split := f["pre_tokenizer"].(map[string]any)["pretokenizers"].([]any)[0].(map[string]any)
+		split["pattern"] = map[string]any{"Regex": regex}
+	}
+}
+
+// Added tokens with blanks of their own, and those looked for after NFC.
+func TestGoldenAdded(t *testing.T) {
+	g := readGolden(t, "testdata/cases.json").Added
+	tok, err := changed(t, func(f map[string]any) { f["added_tokens"] = g.Tokens })
 	if err != nil {
 		t.Fatal(err)
 	}
-	return tok
+	if len(g.Cases) < 100 {
+		t.Fatalf("%d cases, expected more", len(g.Cases))
+	}
+	for _, c := range g.Cases {
+		if got, err := tok.Encode(c.Text); err != nil || !slices.Equal(got, c.IDs) {
+			t.Errorf("%+q: %v, %v, want %v", c.Text, got, err, c.IDs)
+		}
+		if got := string(tok.AppendDecode(nil, c.IDs, true, true)); got != c.Decoded {
+			t.Errorf("%v: %+q, want %+q", c.IDs, got, c.Decoded)
+		}
+	}
+}
+
+// The classes of all characters are the library's: \p{L}, \p{N}, \s and digits.
+func TestEveryCharacter(t *testing.T) {
+	want := readGolden(t, "testdata/cases.json").Classes
+	got := map[string]string{}
+	for name, is := range map[string]func(rune) bool{
+		"letter": func(r rune) bool { return classOf(r) == letter },
+		"number": func(r rune) bool { return classOf(r) == number },
+		"blank":  func(r rune) bool { return classOf(r) == space || classOf(r) == newline },
+		"digit":  isNumeric,
+	} {
+		h := sha256.New()
+		for r := range rune(unicode.MaxRune + 1) {
+			if utf8.ValidRune(r) && is(r) {
+				fmt.Fprintf(h, "%x\n", r)
+			}
+		}
+		got[name] = hex.EncodeToString(h.Sum(nil))
+	}
+	if !maps.Equal(got, want) {
+		t.Errorf("checksums %v, want %v", got, want)
+	}
 }
 
 func hasNewLetter(text string) bool {
