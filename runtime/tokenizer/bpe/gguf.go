@@ -1,6 +1,7 @@
 package bpe
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 )
@@ -42,7 +43,7 @@ func New(v Vocabulary) (*Tokenizer, error) {
 
 func (v *Vocabulary) definition() (*definition, error) {
 	if v.AddBOS {
-		return nil, fmt.Errorf("add_bos_token is true, expected false: adding tokens to a text is not built")
+		return nil, errors.New("add_bos_token is true, expected false: adding tokens to a text is not built")
 	}
 	if len(v.Kinds) != len(v.Tokens) || len(v.Tokens) == 0 {
 		return nil, fmt.Errorf("it has %d tokens and %d token types, expected as many, and at least one", len(v.Tokens), len(v.Kinds))

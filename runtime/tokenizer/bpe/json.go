@@ -20,18 +20,33 @@ func Load(path string) (*Tokenizer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("bpe: %w", err)
 	}
-	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	data, err := readAtMost(f, maxFile)
 	if err := errors.Join(err, f.Close()); err != nil {
-		return nil, fmt.Errorf("bpe: %w", err)
-	}
-	if len(data) > maxFile {
-		return nil, fmt.Errorf("bpe: %s has more than %d bytes", path, maxFile)
+		return nil, fmt.Errorf("bpe: %s: %w", path, err)
 	}
 	t, err := Parse(data)
 	if err != nil {
 		return nil, fmt.Errorf("%w (in %s)", err, path)
 	}
 	return t, nil
+}
+
+// readAtMost reads f, and of a file that is too large nothing.
+func readAtMost(f *os.File, limit int64) ([]byte, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	data := []byte(nil)
+	if info.Size() <= limit {
+		if data, err = io.ReadAll(io.LimitReader(f, limit+1)); err != nil {
+			return nil, err
+		}
+	}
+	if size := max(info.Size(), int64(len(data))); size > limit {
+		return nil, fmt.Errorf("%d bytes, expected at most %d", size, limit)
+	}
+	return data, nil
 }
 
 // Parse reads what a tokenizer.json holds.
@@ -182,14 +197,17 @@ func (v *vocab) UnmarshalJSON(data []byte) error {
 		if !ok {
 			return fmt.Errorf("the vocab has the key %v, expected a string", key)
 		}
-		var id int32
+		var id *int32
 		if err := dec.Decode(&id); err != nil {
 			return fmt.Errorf("the token %q: %w", text, err)
+		}
+		if id == nil {
+			return fmt.Errorf("the token %q has the id null, expected a number", text)
 		}
 		if _, ok := (*v)[text]; ok {
 			return fmt.Errorf("the token %q is given twice in the vocab", text)
 		}
-		(*v)[text] = id
+		(*v)[text] = *id
 	}
 	_, err = dec.Token()
 	return err
