@@ -13,7 +13,7 @@
 // The ids are those that Python's tokenizers (0.23.3, its wheel for Linux) gives
 // without special tokens added, on Qwen3's and SmolLM2's files exactly: testdata
 // holds small cases, and the tests with the build tag python compare the whole
-// files on some ten thousand texts and on every character there is.
+// files on some ten thousand texts and on every character that has a meaning.
 //
 // Bytes that the vocabulary has no token for are left out, as there. SmolLM2 has
 // none for six control characters, and for those beyond U+3FFFF that begin with
@@ -24,8 +24,9 @@
 //
 // Tokens have bytes, and package [tokenizer] makes text of them: its
 // documentation tells of ids outside the vocabulary, of what is no UTF-8, and of
-// spacesBetween, which has no effect. Ids are those of the file; the rows of a
-// model beyond the last (Qwen3's padding) are outside the vocabulary.
+// spacesBetween, which has no effect. The rows of a model beyond the last id
+// (Qwen3's padding) are outside the vocabulary. An added token whose characters
+// are all letters of the vocabulary has the bytes that they stand for, as there.
 //
 // # Files
 //
@@ -35,6 +36,8 @@
 // (Isolated), Digits (individual) and ByteLevel at the end, the post-processor
 // ByteLevel or none, and the decoder ByteLevel. Anything else is refused by its
 // name, so that no file is half understood: also a field that is not known here.
+// Ids are those of the file. (The library counts added tokens from the end of the
+// vocabulary, whatever their ids; files that people use have them so.)
 //
 // A GGUF has the tokens, their types and the merges, but no pattern: the name in
 // tokenizer.ggml.pre stands for pattern and normalizer. See [Vocabulary].
