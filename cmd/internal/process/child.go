@@ -43,7 +43,7 @@ type lineOrError struct {
 	err  error
 }
 
-// Start runs a command. What it writes to its standard error goes to log. It
+// Start runs a command that is spoken with. What it writes to its standard error goes to log. It
 // inherits the files as its descriptors from 3 on; they stay open here.
 func Start(command []string, d Death, log io.Writer, files ...*os.File) (*Child, error) {
 	c := &Child{
@@ -72,6 +72,27 @@ func Start(command []string, d Death, log io.Writer, files ...*os.File) (*Child,
 	return c, nil
 }
 
+// StartLogged runs a command that is not spoken with: all that it writes goes to
+// log.
+func StartLogged(command []string, d Death, log io.Writer) (*Child, error) {
+	c := &Child{
+		cmd: exec.Command(command[0], command[1:]...), death: d, log: NewTail(log),
+		lines: make(chan lineOrError), ended: make(chan struct{}),
+	}
+	close(c.lines)
+	c.cmd.Stdout, c.cmd.Stderr = c.log, c.log
+	c.cmd.WaitDelay = outputGrace
+	var err error
+	if c.in, err = c.cmd.StdinPipe(); err != nil {
+		return nil, fmt.Errorf("process: %s: %w", command[0], err)
+	}
+	if err := launch(c.cmd, d); err != nil {
+		return nil, fmt.Errorf("process: start %s: %w", command[0], errors.Join(err, c.in.Close()))
+	}
+	go c.wait()
+	return c, nil
+}
+
 // read passes lines on until the first error, which is the last thing it passes.
 func (c *Child) read() {
 	defer close(c.lines)
@@ -88,7 +109,9 @@ func (c *Child) read() {
 func (c *Child) wait() {
 	c.exit = c.cmd.Wait()
 	close(c.ended)
-	_ = c.out.SetReadDeadline(time.Now().Add(outputGrace)) // fails if it has been closed, which is as good
+	if c.out != nil {
+		_ = c.out.SetReadDeadline(time.Now().Add(outputGrace)) // fails if it has been closed, which is as good
+	}
 }
 
 // PID is the process's id.

@@ -73,6 +73,7 @@ func schedulerFlags(f *pflag.FlagSet, a *args.Args) {
 	f.BoolVar(&a.DisableRadixCache, "disable-radix-cache", a.DisableRadixCache, "do not share prefixes between requests")
 	f.IntVar(&a.StreamInterval, "stream-interval", a.StreamInterval, "tokens between two rows of a request that streams")
 	f.IntVar(&a.DecodeLogInterval, "decode-log-interval", a.DecodeLogInterval, "decode steps between two lines of the log")
+	f.IntVar(&a.AdmissionRecords, "admission-records", a.AdmissionRecords, "requests and prefill batches that /admissions remembers, the latest")
 }
 
 func inputFlags(f *pflag.FlagSet, a *args.Args) {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -95,7 +96,7 @@ func (t Tree) link(ctx context.Context, folder, cache string, seed int64) (w Wor
 		return w, fmt.Errorf("tree: cache: %w", err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(making)) }()
-	made := filepath.Join(making, "fanoutbench")
+	made := filepath.Join(making, path.Base(t.program()))
 	if err := t.compile(ctx, folder, made, seed); err != nil {
 		return w, err
 	}
@@ -103,7 +104,7 @@ func (t Tree) link(ctx context.Context, folder, cache string, seed int64) (w Wor
 	if w.SHA256, err = results.HashFile(made); err != nil {
 		return w, err
 	}
-	w.Path = filepath.Join(workers, "fanoutbench-"+w.SHA256)
+	w.Path = filepath.Join(workers, path.Base(t.program())+"-"+w.SHA256)
 	if err := os.Rename(made, w.Path); err != nil { // over itself, if it was there
 		return w, fmt.Errorf("tree: cache: %w", err)
 	}
@@ -119,7 +120,7 @@ func (t Tree) compile(ctx context.Context, folder, out string, seed int64) error
 	if seed != 0 {
 		args = append(args, "-ldflags=-randlayout="+strconv.FormatInt(seed, 10))
 	}
-	cmd := exec.CommandContext(ctx, "go", append(args, "./"+program)...)
+	cmd := exec.CommandContext(ctx, "go", append(args, "./"+t.program())...)
 	cmd.Dir = folder
 	cmd.Env = append(os.Environ(), "GOFLAGS=", "GOWORK=off", "GOOS="+runtime.GOOS, "GOARCH="+runtime.GOARCH)
 	// An interrupted go command leaves its files, and its compilers running. So it

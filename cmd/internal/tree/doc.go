@@ -3,7 +3,7 @@
 //
 // A Tree names one of the two; Folder and AtRevision find out whether it is one,
 // and build nothing. Build hashes the files that the program is made from, builds
-// ./cmd/fanoutbench, and hashes the files again: a tree that was edited meanwhile
+// ./cmd/fanoutbench or another program of it, and hashes the files again: a tree that was edited meanwhile
 // is an error. What comes out is one executable, or, given seeds, one for each,
 // linked with its functions in another order (the linker's -randlayout).
 //
@@ -25,7 +25,7 @@
 //	                           and renamed. Before it is used again it is compared
 //	                           with the commit.
 //	trees/COMMIT-SHA256        the same with a patch on top, by the patch's hash
-//	workers/fanoutbench-SHA256 an executable, by its own hash
+//	workers/PROGRAM-SHA256     an executable, by its own hash
 //
 // # How it is built
 //

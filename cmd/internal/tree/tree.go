@@ -1,6 +1,7 @@
 package tree
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,8 +19,11 @@ func (e *InputError) Unwrap() error { return e.err }
 
 func wrong(format string, args ...any) error { return &InputError{fmt.Errorf(format, args...)} }
 
-// program is the package of a tree that is built.
-const program = "cmd/fanoutbench"
+// Programs of a tree that can be built.
+const (
+	Bench = "cmd/fanoutbench"
+	Serve = "cmd/fanoutserve"
+)
 
 // Tree is a checkout of this module: a folder, or a commit of a repository.
 type Tree struct {
@@ -27,7 +31,26 @@ type Tree struct {
 	Repo   string // a folder in the repository of the commit
 	Commit string // in full; "" for a folder
 	Patch  string // of a commit: what was not committed on top of it, as results.Checkout gives it
+
+	Program string // that is built; "" is Bench
 }
+
+// Of is the tree with another program of it to be built.
+func (t Tree) Of(ctx context.Context, program string) (Tree, error) {
+	t.Program = program
+	if t.Folder != "" {
+		if st, err := os.Stat(filepath.Join(t.Folder, program)); err != nil || !st.IsDir() {
+			return Tree{}, wrong("folder %s has no %s, want the program that is built", t.Folder, program)
+		}
+		return t, nil
+	}
+	if kind, _ := (git{dir: t.Repo}).line(ctx, "cat-file", "-t", t.Commit+":"+program); kind != "tree" { // no commit has such a folder where git fails
+		return Tree{}, errors.Join(ctx.Err(), wrong("commit %s has no %s, want the program that is built", t.Commit, program))
+	}
+	return t, nil
+}
+
+func (t Tree) program() string { return cmp.Or(t.Program, Bench) }
 
 // Folder finds the checkout whose root the folder is.
 func Folder(path string) (Tree, error) {
@@ -45,8 +68,8 @@ func Folder(path string) (Tree, error) {
 	if name := results.ModuleName(string(mod)); name != results.Module {
 		return Tree{}, wrong("folder %s is of module %q, want %s%s", path, name, results.Module, below(folder))
 	}
-	if st, err := os.Stat(filepath.Join(folder, program)); err != nil || !st.IsDir() {
-		return Tree{}, wrong("folder %s has no %s, want the program that is built", path, program)
+	if st, err := os.Stat(filepath.Join(folder, Bench)); err != nil || !st.IsDir() {
+		return Tree{}, wrong("folder %s has no %s, want the program that is built", path, Bench)
 	}
 	return Tree{Folder: folder}, nil
 }
@@ -74,8 +97,8 @@ func AtRevision(ctx context.Context, repo, revision string) (Tree, error) {
 	if name := results.ModuleName(mod); err != nil || name != results.Module {
 		return Tree{}, wrong("the go.mod of revision %q in the repository of %s names module %q, want %s", revision, repo, name, results.Module)
 	}
-	if kind, _ := g.line(ctx, "cat-file", "-t", t.Commit+":"+program); kind != "tree" {
-		return Tree{}, wrong("revision %q has no %s, want the program that is built", revision, program)
+	if kind, _ := g.line(ctx, "cat-file", "-t", t.Commit+":"+Bench); kind != "tree" {
+		return Tree{}, wrong("revision %q has no %s, want the program that is built", revision, Bench)
 	}
 	return t, nil
 }

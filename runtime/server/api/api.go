@@ -91,6 +91,8 @@ func (a *api) table() map[string]route {
 		"/v1/completions":      {methods: post(a.whileServing(a.completions))},
 		"/v1/chat/completions": {methods: post(a.whileServing(a.chat))},
 		"/v1/score":            {methods: post(a.whileServing(a.score))},
+		"/tokenize":            {methods: post(a.tokenize)},
+		"/v1/tokenize":         {methods: post(a.tokenize)},
 		"/v1/models":           {methods: get(a.models)},
 		"/health":              {methods: get(a.health), open: true},
 		"/health_generate":     {methods: get(a.healthGenerate), open: true},

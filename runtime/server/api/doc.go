@@ -8,6 +8,7 @@
 //	POST /v1/completions                     streamed or not
 //	POST /v1/chat/completions                streamed or not
 //	POST /v1/score                           next-token scores of labels
+//	POST /tokenize, /v1/tokenize             the ids of a text, or of each of a list, and their number
 //	GET  /v1/models, /v1/models/NAME
 //	GET  /health                             200 while serving, else 503
 //	GET  /health_generate                    200 once the scheduler showed life after the question

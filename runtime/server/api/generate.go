@@ -37,9 +37,7 @@ func (a *api) parseGenerate(f *fields) (*generateRequest, error) {
 	g.sampling(f, a.Info.VocabSize)
 	f.checkAnswers(len(g.items), g.n)
 	g.logprobs(f, a.Info.VocabSize)
-	g.perItem(f, "extra_key", func(own *fields, it *manager.Item) { it.ExtraKey = own.text("extra_key", "") })
-	g.perItem(f, "cache_salt", func(own *fields, it *manager.Item) { it.CacheSalt = own.text("cache_salt", "") })
-	g.rids(f)
+	name(f, g.items, g.batch)
 	f.refuse(unsupported...)
 	for i := range g.items {
 		g.items[i].Stream = g.stream
@@ -163,32 +161,6 @@ func (g *generateRequest) logprobs(f *fields, vocab int) {
 	})
 	f.each("token_ids_logprob", len(g.items), g.batch, true, func(own *fields, i int) {
 		g.items[i].TokenIDsLogprob = own.ids("token_ids_logprob", vocab)
-	})
-}
-
-// rids reads rid: a list has one for each item, a string for several items is the
-// beginning of theirs.
-func (g *generateRequest) rids(f *fields) {
-	raw, has := f.get("rid")
-	if !has {
-		return
-	}
-	if g.batch && raw[0] != '[' {
-		rid := f.name("rid", "")
-		for i := range g.items {
-			if rid != "" {
-				g.items[i].RID = rid + "_" + strconv.Itoa(i)
-			}
-		}
-		return
-	}
-	seen := map[string]bool{}
-	g.perItem(f, "rid", func(own *fields, it *manager.Item) {
-		it.RID = own.name("rid", "")
-		if seen[it.RID] && it.RID != "" {
-			own.fail("rid", "is %s, expected each only once", quote(it.RID))
-		}
-		seen[it.RID] = true
 	})
 }
 

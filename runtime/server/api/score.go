@@ -15,12 +15,15 @@ import (
 type scoreRequest struct {
 	model   string
 	items   []manager.Item
+	batch   bool // the items were a list
 	labels  []int64
 	softmax bool
 }
 
-// parseScore reads a body. A label may be any id that the model has a logit for;
-// SGLang's limit is the tokenizer's vocab_size, which for Qwen leaves added tokens out.
+// parseScore reads a body. rid, extra_key and cache_salt are as in /generate
+// (SGLang's ScoringRequest has none of them, and ignores them). A label may be any
+// id that the model has a logit for; SGLang's limit is the tokenizer's vocab_size,
+// which for Qwen leaves added tokens out.
 func (a *api) parseScore(f *fields) (*scoreRequest, error) {
 	s := &scoreRequest{model: f.name("model", "default"), softmax: f.flag("apply_softmax", false)}
 	itemFirst := f.flag("item_first", false)
@@ -37,6 +40,7 @@ func (a *api) parseScore(f *fields) (*scoreRequest, error) {
 	if len(s.items) > maxAnswers {
 		f.fail("items", "has %d, expected at most %d", len(s.items), maxAnswers)
 	}
+	name(f, s.items, s.batch)
 	for i := range s.items {
 		it := &s.items[i]
 		it.Params = request.NewSamplingParams()
@@ -72,6 +76,7 @@ func (s *scoreRequest) readLabels(f *fields, vocab int) error {
 // ids (so that a token may reach over the seam), or ids with ids.
 func (s *scoreRequest) readPrompts(f *fields, vocab int, itemFirst bool) error {
 	items, _ := f.get("items")
+	s.batch = len(items) > 0 && items[0] == '['
 	texts, isText := textItems(items)
 	lists, isIDs := idItems(items)
 	if len(texts) == 0 && len(lists) == 0 && (isText || isIDs) {

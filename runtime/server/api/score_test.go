@@ -3,6 +3,7 @@ package api
 import (
 	"fmt"
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/fanoutbench/fanoutbench/runtime/server/manager"
@@ -71,6 +72,57 @@ func TestScorePrompts(t *testing.T) {
 		}
 		if got := fmt.Sprint(texts, ids); got != want {
 			t.Errorf("%s: %s, want %s", fields, got, want)
+		}
+	}
+}
+
+// Items are named and kept apart as those of /generate are.
+func TestScoreNames(t *testing.T) {
+	for fields, want := range map[string]string{
+		`"items":["a","b"]`: "[  ] [  ]",
+		`"items":["a","b"],"rid":"r","cache_salt":"s","extra_key":"k"`:             "[r_0 s k] [r_1 s k]",
+		`"items":["a","b"],"rid":["x","y"],"cache_salt":["s","t"],"extra_key":"k"`: "[x s k] [y t k]",
+		`"items":"a","rid":"r","cache_salt":"s"`:                                   "[r s ]",
+	} {
+		items, _ := submitted(t, "/v1/score", `{"query":"q","label_token_ids":[65],`+fields+`}`)
+		var got []string
+		for _, it := range items {
+			got = append(got, fmt.Sprintf("[%s %s %s]", it.RID, it.CacheSalt, it.ExtraKey))
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%s: %q, want %s", fields, got, want)
+		}
+	}
+	for fields, want := range map[string]string{
+		`"rid":["x","x"]`:          `rid[1] is "x", expected each only once`,
+		`"rid":["x"]`:              "rid has 1 values, expected 2, one an item",
+		`"cache_salt":["s",3]`:     "cache_salt[1] is 3, expected a string",
+		`"extra_key":["s","","t"]`: "extra_key has 3 values, expected 2, one an item",
+	} {
+		g := post(t, start(t, newFake())+"/v1/score", `{"query":"q","items":["a","b"],"label_token_ids":[65],`+fields+`}`)
+		if g.status != 400 || g.message(t, "/v1/score") != want {
+			t.Errorf("%s: %d %s, want %q", fields, g.status, g.body, want)
+		}
+	}
+}
+
+// One text or a list of them; the marks are one token each.
+func TestTokenize(t *testing.T) {
+	for body, want := range map[string]string{
+		`{"prompt":"ab<|im_end|>"}`:                      `{"tokens":[97,98,257],"count":3,"max_model_len":100}`,
+		`{"prompt":""}`:                                  `{"tokens":[],"count":0,"max_model_len":100}`,
+		`{"prompt":["a",""],"add_special_tokens":false}`: `{"tokens":[[97],[]],"count":[1,0],"max_model_len":100}`,
+		`{"prompt":[]}`:                                  `{"tokens":[],"count":[],"max_model_len":100}`,
+		`{}`:                                             "prompt is not there, expected a string or a list of strings",
+		`{"prompt":[1]}`:                                 "prompt is [1], expected a string or a list of strings",
+		`{"prompt":"a","add_special_tokens":"no"}`: `add_special_tokens is "no", expected true or false`,
+	} {
+		url := start(t, newFake())
+		for _, path := range []string{"/tokenize", "/v1/tokenize"} {
+			g := post(t, url+path, body)
+			if got := strings.TrimSpace(g.body); g.status == 200 && got != want || g.status != 200 && (g.status != 400 || g.message(t, path) != want) {
+				t.Errorf("%s %s: %d %s, want %s", path, body, g.status, g.body, want)
+			}
 		}
 	}
 }

@@ -36,6 +36,7 @@ type Args struct {
 	DisableRadixCache  bool    `json:"disable_radix_cache"`
 	StreamInterval     int     `json:"stream_interval"`
 	DecodeLogInterval  int     `json:"decode_log_interval"`
+	AdmissionRecords   int     `json:"admission_records"` // requests and prefill batches that /admissions remembers
 
 	// Input path.
 	EnableTokenizerBatchEncode bool `json:"enable_tokenizer_batch_encode"`

@@ -79,6 +79,7 @@ func (a Args) checkInts() []error {
 		{"page-size", int64(a.PageSize), 1, any},
 		{"stream-interval", int64(a.StreamInterval), 1, any},
 		{"decode-log-interval", int64(a.DecodeLogInterval), 1, any},
+		{"admission-records", int64(a.AdmissionRecords), 1, any},
 		{"batch-send-max-tokens", int64(a.BatchSendMaxTokens), 0, any},
 		{"batch-send-max-reqs", int64(a.BatchSendMaxReqs), 0, any},
 	} {

@@ -25,7 +25,7 @@ func Default() Args {
 		Host: "127.0.0.1", Port: 30000, TokenizerWorkerNum: 1, MaxBodyBytes: 64 << 20,
 		MaxPrefillTokens: 16384, ChunkedPrefillSize: 8192, MaxRunningRequests: 1024,
 		MemFractionStatic: 0.5, PageSize: 1, SchedulePolicy: "fcfs",
-		StreamInterval: 1, DecodeLogInterval: 40,
+		StreamInterval: 1, DecodeLogInterval: 40, AdmissionRecords: 4096,
 		DetokenizerWorkerNum: 1, FanoutStrategy: "grouped-splice", DetokenizeMethod: "offset", ZMQ: "zmtp",
 		SimStepBase: 0.005, SimStepPerToken: 10e-6, SimStepPerContext: 10e-9,
 		SimMultiByte: 0.1, SimEmpty: 0.01, SimSpecial: 0.01,

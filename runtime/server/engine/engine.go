@@ -104,6 +104,7 @@ func (g *engine) newScheduler(slots int) error {
 		StreamInterval:     a.StreamInterval,
 		PageSize:           a.PageSize,
 		DecodeLogInterval:  a.DecodeLogInterval,
+		Records:            a.AdmissionRecords,
 		Decoder:            tokenizer,
 		Check:              g.check,
 	}, g.limits)

@@ -1,0 +1,41 @@
+package api
+
+import "net/http"
+
+type tokenizeResponse struct {
+	Tokens any `json:"tokens"` // []int64, or one such list a prompt
+	Count  any `json:"count"`  // int, or []int
+	MaxLen int `json:"max_model_len"`
+}
+
+// tokenize answers POST /tokenize and /v1/tokenize: {"prompt": TEXT or [TEXT, ...]},
+// as SGLang has it. add_special_tokens changes nothing: the tokenizers here have
+// none to add, as Qwen's has not.
+func (a *api) tokenize(e *exchange) error {
+	f, err := e.fields()
+	if err != nil {
+		return err
+	}
+	_ = f.flag("add_special_tokens", true) // only its kind is checked
+	prompts := f.texts("prompt", true)
+	raw, has := f.get("prompt")
+	if !has {
+		f.fail("prompt", "is not there, expected a string or a list of strings")
+	}
+	if err := f.fault(); err != nil {
+		return err
+	}
+	lists, counts := make([][]int64, len(prompts)), make([]int, len(prompts))
+	for i, text := range prompts {
+		ids, err := a.Tokenizer.Encode(text)
+		if err != nil {
+			return invalid(element("prompt", i, raw[0] == '['), "cannot be tokenized: %v", err)
+		}
+		lists[i], counts[i] = append([]int64{}, ids...), len(ids)
+	}
+	out := tokenizeResponse{Tokens: lists, Count: counts, MaxLen: a.Info.ContextLength}
+	if raw[0] != '[' {
+		out.Tokens, out.Count = lists[0], counts[0]
+	}
+	return e.json(http.StatusOK, &out)
+}
