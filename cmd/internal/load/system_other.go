@@ -1,0 +1,14 @@
+//go:build !linux
+
+package load
+
+import "time"
+
+func exactSleeps() {}
+
+func runFirst() bool { return false }
+
+func sleep(d time.Duration) { time.Sleep(d) }
+
+// monotonicNow is 0 where processes have no clock in common.
+func monotonicNow() (seconds float64, err error) { return 0, nil }
