@@ -1,9 +1,7 @@
 package results
 
 import (
-	"fmt"
 	"math"
-	"strconv"
 
 	"github.com/fanoutbench/fanoutbench/results/verdict"
 	"github.com/fanoutbench/fanoutbench/stats"
@@ -163,17 +161,4 @@ func slowdown(l *float64) *float64 {
 	}
 	pct := 0 - stats.ReductionOf(*l)
 	return six(&pct)
-}
-
-// six has six significant digits of a figure: what depends on Log and Exp is the
-// same on every architecture only so far.
-func six(v *float64) *float64 {
-	if v == nil {
-		return nil
-	}
-	rounded, err := strconv.ParseFloat(strconv.FormatFloat(*v, 'g', 6, 64), 64)
-	if err != nil {
-		panic(fmt.Sprintf("results: %v does not read back: %v", *v, err)) // FormatFloat wrote it
-	}
-	return &rounded
 }

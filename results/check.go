@@ -1,7 +1,6 @@
 package results
 
 import (
-	"encoding/hex"
 	"fmt"
 	"maps"
 	"math"
@@ -149,12 +148,3 @@ func (t Trial) checkTimes() error {
 }
 
 func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
-
-// checkHash wants a SHA-256 in lower-case hexadecimal digits.
-func checkHash(name, value string) error {
-	b, err := hex.DecodeString(value)
-	if err != nil || len(b) != 32 || strings.ToLower(value) != value {
-		return unwanted(name, value, "64 lower-case hexadecimal digits")
-	}
-	return nil
-}

@@ -1,12 +1,6 @@
 package results
 
-import (
-	"bytes"
-	"encoding/json"
-	"errors"
-	"fmt"
-	"io"
-)
+import "github.com/fanoutbench/fanoutbench/results/form"
 
 // record is what stands in one file, or on one line of raw.jsonl. normal
 // replaces null lists and objects by empty ones, so that a record has one form.
@@ -16,59 +10,16 @@ type record interface{ normal() }
 func encodeLine(r record) ([]byte, error) { return encode(r, "") }
 
 // encodeFile is the record as an indented file.
-func encodeFile(r record) ([]byte, error) { return encode(r, "  ") }
+func encodeFile(r record) ([]byte, error) { return encode(r, form.Indent) }
 
-// encode keeps <, > and & as they are: commands and patches are read by people.
 func encode(r record, indent string) ([]byte, error) {
 	r.normal()
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", indent)
-	if err := e.Encode(r); err != nil {
-		return nil, err
-	}
-	return b.Bytes(), nil
+	return form.Encode(r, indent)
 }
 
-// decode reads b into r and refuses everything but the form that encode writes:
-// a key that is unknown, missing, doubled, in another case or order, a null
-// where there must be a list, and anything behind the record. So no value can
-// be hidden in a file, and what was read is all that stands there.
+// decode reads b into r and refuses everything but the form that encode writes.
 func decode(b []byte, r record, encoded func(record) ([]byte, error)) error {
-	d := json.NewDecoder(bytes.NewReader(b))
-	d.DisallowUnknownFields()
-	if err := d.Decode(r); err != nil {
-		if errors.Is(err, io.EOF) {
-			return errors.New("is empty, want a JSON object")
-		}
-		return err
-	}
-	want, err := encoded(r)
-	if err != nil {
-		return err
-	}
-	if !bytes.Equal(b, want) {
-		return notAsWritten(b, want)
-	}
-	return nil
-}
-
-// notAsWritten names the first byte where got leaves the form of want.
-func notAsWritten(got, want []byte) error {
-	at := 0
-	for at < len(got) && at < len(want) && got[at] == want[at] {
-		at++
-	}
-	return fmt.Errorf("is not in the form this program writes: byte %d begins %s, want %s", at, excerpt(got, at), excerpt(want, at))
-}
-
-// excerpt shows a few bytes from at on, and a few before it for orientation.
-func excerpt(b []byte, at int) string {
-	if at >= len(b) {
-		return "the end"
-	}
-	return fmt.Sprintf("%q", b[max(0, at-16):min(len(b), at+24)])
+	return form.Decode(b, r, func() ([]byte, error) { return encoded(r) })
 }
 
 func (p *Plan) normal() {
@@ -120,18 +71,4 @@ func normalRows(rows []SummaryRow) {
 			rows[i].Counters[arm] = orEmpty(names)
 		}
 	}
-}
-
-func orEmpty[K comparable, V any](m map[K]V) map[K]V {
-	if m == nil {
-		return map[K]V{}
-	}
-	return m
-}
-
-func listed[T any](s []T) []T {
-	if s == nil {
-		return []T{}
-	}
-	return s
 }

@@ -248,19 +248,3 @@ func (p Plan) checkRows() error {
 	}
 	return nil
 }
-
-// unwanted is the error of a field: its name, its value and what was wanted.
-func unwanted(field string, value any, wanted string, args ...any) error {
-	if s, ok := value.(string); ok {
-		value = fmt.Sprintf("%q", shortened(s))
-	}
-	return fmt.Errorf("%s is %v, want "+wanted, append([]any{field, value}, args...)...)
-}
-
-// shortened keeps an error readable whatever a file holds.
-func shortened(s string) string {
-	if len(s) > 120 {
-		return s[:120] + "..."
-	}
-	return s
-}

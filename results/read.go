@@ -4,10 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"os"
-	"path/filepath"
 )
 
 // Limits of the files of a run folder, in bytes.
@@ -161,29 +158,4 @@ func parseResult(b []byte, p Plan) (Result, error) {
 		return Result{}, fmt.Errorf("%s: %w", ResultFile, err)
 	}
 	return r, nil
-}
-
-// readFile reads a regular file of at most limit bytes. Anything else under the
-// name, a link too, was not put there by this program.
-func readFile(dir, name string, limit int64) ([]byte, error) {
-	path := filepath.Join(dir, name)
-	st, err := os.Lstat(path)
-	if err != nil {
-		return nil, err
-	}
-	if !st.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is %s, want a regular file", name, st.Mode().Type())
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	b, err := io.ReadAll(io.LimitReader(f, limit+1))
-	if err := errors.Join(err, f.Close()); err != nil {
-		return nil, err
-	}
-	if int64(len(b)) > limit {
-		return nil, fmt.Errorf("%s has more than %d bytes", name, limit)
-	}
-	return b, nil
 }

@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+
+	"github.com/fanoutbench/fanoutbench/results/form"
 )
 
 // Check is one thing that Verify looked at.
@@ -177,7 +179,7 @@ func (v *verifier) sameTable(rows []SummaryRow, err error) error {
 		return err
 	}
 	if !bytes.Equal(got, want) {
-		return fmt.Errorf("%s %w", SummaryFile, notAsWritten(got, want))
+		return fmt.Errorf("%s %w", SummaryFile, form.NotAsWritten(got, want))
 	}
 	return nil
 }

@@ -1,8 +1,6 @@
 package results
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -244,37 +242,4 @@ func settle[T any, P interface {
 	}
 	b, err := encoded(P(&back))
 	return back, b, err
-}
-
-// replace writes a file under another name, syncs it and renames it, so that
-// path is either whole or absent.
-func replace(path string, b []byte) error {
-	temporary := path + ".partial"
-	f, err := os.OpenFile(temporary, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
-	if err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	_, err = f.Write(b)
-	err = errors.Join(err, f.Sync(), f.Close())
-	if err == nil {
-		err = os.Rename(temporary, path)
-	}
-	if err != nil {
-		return fmt.Errorf("write %s: %w", path, errors.Join(err, os.Remove(temporary)))
-	}
-	return syncFolder(filepath.Dir(path))
-}
-
-// syncFolder makes a rename last.
-func syncFolder(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
-}
-
-func sum(b []byte) string {
-	h := sha256.Sum256(b)
-	return hex.EncodeToString(h[:])
 }

@@ -209,6 +209,15 @@
 // dependence, or their product, if independent (Vovk and Wang, E-values:
 // Calibration, combination and applications, 2021).
 //
+// # Percentiles
+//
+// Percentile is by nearest rank: a value that was measured, the one at the smallest
+// rank that is at least qn. PercentileInterval is for the quantile of the
+// distribution, two order statistics whose ranks follow from Bin(n,q) alone; it is
+// exact for independent values. Latencies of one queue are not independent: the
+// interval is then too narrow, and what decides is the rounds. Too few values have no
+// interval, and a wider one would be made up. The sums are those of Rates.
+//
 // # Rates
 //
 // BinomialInterval is Clopper and Pearson's (1934), for the false alarms among so

@@ -1,0 +1,113 @@
+package batchrun
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/fanoutbench/fanoutbench/results"
+	"github.com/fanoutbench/fanoutbench/results/form"
+)
+
+// examplePlan has three cells, of which one is an open loop.
+func examplePlan(rounds int) Plan {
+	p := Plan{
+		Schema: Schema, ToolVersion: "test", Seed: 7, Rounds: rounds, Warmup: 1,
+		Reference: PlanArm{Spec: "builtin:individual"}, Candidate: PlanArm{Spec: "builtin:batch", Options: map[string]string{"max-tokens": "8192"}},
+		Cells: []Cell{{Kind: KindSingle, Items: 50, Requests: 8}, {Kind: KindSingle, Items: 100, Requests: 8}, {Kind: KindPoisson, Items: 50, RPS: 10, Seconds: 4}},
+		API:   APIScore, QueryTokens: 120, ItemTokens: 180, UniqueRequests: 5, Labels: []int64{9454, 2753},
+		RequestsSHA256: form.Sum([]byte("requests")), TimeoutMS: 10_000, ScoreTolerance: 1e-5, MaxFailedPct: 5,
+		MarginPct: 5, Primary: []Primary{{0, "avg_ms", results.RoleSuperiority}, {2, "p50_ms", results.RoleSuperiority}, {2, "leading_ms", results.RoleNonInferiority}},
+	}
+	for round := range rounds {
+		p.First = append(p.First, []string{Reference, Candidate}[round*5%3%2])
+		p.Schedules = append(p.Schedules, ScheduleRef{Round: round, Cell: 2, Seed: uint64(round), Requests: 40, SHA256: form.Sum(exampleSchedule(round))})
+	}
+	return p
+}
+
+func exampleSchedule(round int) []byte { return fmt.Appendf(nil, "{\"seed\": %d}\n", round) }
+
+// exampleTrial is what an arm gives: the candidate takes factor times as long.
+func exampleTrial(p Plan, s Slot, factor float64) (Trial, []Request) {
+	rng := rand.New(rand.NewPCG(uint64(s.Round), uint64(s.Cell)))
+	t := Trial{Round: s.Round, Cell: s.Cell, Arm: s.Arm, Position: s.Position, StartedAt: time.Unix(1_700_000_000, 5).UTC(), Fresh: true, Valid: true, Evidence: EvidenceAdmissions, Sender: Sender{CPUMS: 12.5, GCPauses: 1, GCPauseMS: 0.25, GCWorstMS: 0.25, MaxInFlight: 3, Goroutines: 9, Descriptors: 1024, Reused: 7, Opened: 1}}
+	c := p.Cells[s.Cell]
+	at := 0.0
+	var requests []Request
+	for i := range p.RequestsOf(s.Round, s.Cell) {
+		gap, took := 100*rng.ExpFloat64(), float64(c.Items)*(1+rng.Float64())
+		spread := []Spread{{2 * i, 10}, {2*i + 1, c.Items - 10}}
+		if s.Arm == Candidate {
+			took *= factor
+			spread = []Spread{{i, c.Items}}
+		}
+		sent := at + 0.125
+		first, last, leading := sent+took-1, 0.5, took/2
+		done := sent + took
+		difference := 0.0
+		requests = append(requests, Request{
+			Round: s.Round, Cell: s.Cell, Arm: s.Arm, Index: i, Body: i % p.UniqueRequests,
+			IntendedMS: at, SentMS: &sent, FirstByteMS: &first, DoneMS: &done, Status: 200, PromptTokens: 300 * c.Items,
+			ScoresSHA256: form.Sum([]byte("scores")), ScoreDifference: &difference,
+			Prefills: spread, FirstItemMS: &difference, LastItemMS: &last, LeadingMS: &leading,
+		})
+		at += gap
+		if !c.Open() {
+			at = done
+		}
+		t.WallMS = max(t.WallMS, done)
+	}
+	return t, requests
+}
+
+func exampleOutcome(p Plan) Outcome {
+	e := results.CaptureEnvironment([]string{"batchsend", "--rounds", "9"})
+	e.End()
+	arm := func(spec, binary string, options map[string]string) Arm {
+		return Arm{Spec: spec, Kind: "builtin", Command: []string{"fanoutserve"}, Restart: RestartRound, Options: options, BinarySHA256: []string{form.Sum([]byte(binary))}}
+	}
+	return Outcome{Environment: e, Arms: map[string]Arm{
+		Reference: arm(p.Reference.Spec, "fanoutserve", map[string]string{"batch": "off"}),
+		Candidate: arm(p.Candidate.Spec, "fanoutserve", map[string]string{"batch": "on"}),
+	}}
+}
+
+// begin makes a run folder with its schedules.
+func begin(t *testing.T, p Plan) *Run {
+	t.Helper()
+	r, err := Create(filepath.Join(t.TempDir(), "runs", "run"), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range p.Schedules {
+		if err := os.WriteFile(filepath.Join(r.Dir(), ScheduleName(s.Round, s.Cell)), exampleSchedule(s.Round), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return r
+}
+
+// exampleRun is a whole run; change may alter each trial before it is written.
+func exampleRun(t *testing.T, p Plan, change func(*Trial, []Request)) (string, Result) {
+	t.Helper()
+	r := begin(t, p)
+	for s := range p.Trials() {
+		trial, requests := exampleTrial(p, s, 0.5)
+		if change != nil {
+			change(&trial, requests)
+		}
+		if err := r.Append(trial, requests); err != nil {
+			t.Fatal(err)
+		}
+	}
+	result, err := r.Finish(exampleOutcome(p))
+	if err != nil {
+		t.Fatal(errors.Join(err, r.Close()))
+	}
+	return r.Dir(), result
+}

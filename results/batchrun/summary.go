@@ -1,0 +1,186 @@
+package batchrun
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/fanoutbench/fanoutbench/results"
+	"github.com/fanoutbench/fanoutbench/results/form"
+	"github.com/fanoutbench/fanoutbench/results/verdict"
+	"github.com/fanoutbench/fanoutbench/stats"
+)
+
+// pairs are a metric of a cell in both arms, by round.
+func pairs(p Plan, rounds []Figures, cell int, metric string) (reference, candidate []*float64) {
+	reference, candidate = make([]*float64, p.Rounds), make([]*float64, p.Rounds)
+	for _, f := range rounds {
+		if f.Cell != cell {
+			continue
+		}
+		if f.Arm == Reference {
+			reference[*f.Round] = f.Metric(metric)
+		} else {
+			candidate[*f.Round] = f.Metric(metric)
+		}
+	}
+	return reference, candidate
+}
+
+func summarize(p Plan, rounds []Figures) []SummaryRow {
+	var rows []SummaryRow
+	for cell := range p.Cells {
+		for _, metric := range Metrics {
+			reference, candidate := pairs(p, rounds, cell, metric)
+			rows = append(rows, summaryRow(cell, metric, reference, candidate))
+		}
+	}
+	return rows
+}
+
+func summaryRow(cell int, metric string, reference, candidate []*float64) SummaryRow {
+	row := SummaryRow{Cell: cell, Metric: metric, ReferenceMS: median(reference), CandidateMS: median(candidate)}
+	var reductions []float64
+	for i := range reference {
+		row.Reductions = append(row.Reductions, nil)
+		if reference[i] == nil || candidate[i] == nil {
+			continue
+		}
+		if pct, ok := stats.PairedReduction(*reference[i], *candidate[i]); ok {
+			row.Reductions[i] = &pct
+			reductions = append(reductions, pct)
+		}
+	}
+	row.Rounds, row.FasterRounds = len(reductions), stats.FasterRounds(reductions)
+	row.MedianPairedReductionPct = median(row.Reductions)
+	if i, err := stats.BootstrapMedian(reductions, verdict.Level); err == nil {
+		row.BootstrapCI = shown(i)
+	} // no reductions: none
+	if i, ok := stats.OrderStatistic(reductions, verdict.Level); ok {
+		row.OrderCI = shown(i)
+	}
+	return row
+}
+
+func median(values []*float64) *float64 {
+	var x []float64
+	for _, v := range values {
+		x = some(x, v)
+	}
+	if len(x) == 0 {
+		return nil
+	}
+	m := stats.Median(x)
+	return &m
+}
+
+func shown(i stats.Interval) *results.Interval {
+	out := &results.Interval{Low: i.Low, High: i.High}
+	if !math.IsNaN(i.Level) {
+		out.Level = &i.Level
+	}
+	return out
+}
+
+func agreement(p Plan, requests [][]Request) Agreement {
+	var a Agreement
+	for _, of := range requests {
+		for _, r := range of {
+			d := r.ScoreDifference
+			if d == nil {
+				continue
+			}
+			a.Compared++
+			if *d != 0 {
+				a.Different++
+			}
+			if *d > p.ScoreTolerance {
+				a.Intolerant++
+			}
+			if a.Largest == nil || *d > *a.Largest {
+				a.Largest = d
+			}
+		}
+	}
+	return a
+}
+
+// invalidity says why the figures cannot be taken for what the plan asked: the
+// sender did not send it, too much failed, or the arms do not answer alike.
+func invalidity(p Plan, trials []Trial, a Agreement) []string {
+	var why []string
+	for _, t := range trials {
+		where := fmt.Sprintf("round %d, %s, %s: ", t.Round, p.Cells[t.Cell], t.Arm)
+		for _, reason := range t.Reasons {
+			why = append(why, where+reason)
+		}
+		if t.Unsent > 0 && t.Valid {
+			why = append(why, where+fmt.Sprintf("%d of %d requests were not sent", t.Unsent, t.Requests))
+		}
+		if pct := 100 * float64(t.Failed) / float64(t.Requests); pct > p.MaxFailedPct {
+			why = append(why, where+fmt.Sprintf("%d of %d requests failed, %.4g %%, want at most %.4g %%", t.Failed, t.Requests, pct, p.MaxFailedPct))
+		}
+	}
+	switch {
+	case a.Intolerant > 0:
+		why = append(why, fmt.Sprintf("%d of %d compared answers lie further apart than %g, the furthest %g", a.Intolerant, a.Compared, p.ScoreTolerance, *a.Largest))
+	case a.Compared == 0 && p.API == APIScore:
+		why = append(why, "no answer was compared with one of the reference to the same request")
+	}
+	return why
+}
+
+// analyze says what the rounds mean for the plan's family; nil for a plan without
+// one.
+func analyze(p Plan, rounds []Figures) (*Analysis, error) {
+	if len(p.Primary) == 0 {
+		return nil, nil
+	}
+	j, err := verdict.Judge(p.family(rounds))
+	if err != nil {
+		return nil, err
+	}
+	a := &Analysis{Decision: j.Decision, Reason: j.Reason, Level: verdict.Level, Rounds: p.Rounds, Flips: j.Flips, Sampled: j.Sampled}
+	for i, c := range j.Cells {
+		member := p.Primary[i]
+		a.Primary = append(a.Primary, PrimaryAnalysis{
+			Cell: member.Cell, Metric: member.Metric, Role: member.Role, Decision: c.Decision, Reason: c.Reason,
+			SlowdownPct: slowdown(c.Estimate), LowerPct: slowdown(c.Lower), UpperPct: slowdown(c.Upper), P: form.Six(c.P),
+			SpreadPct: slowdown(c.Spread), SmallestEffectPct: slowdown(c.SmallestEffect), RoundsNeeded: c.RoundsNeeded,
+			Lag1: form.Six(c.Lag1), PositionP: form.Six(c.PositionP),
+		})
+	}
+	return a, nil
+}
+
+// family is the plan's family as package verdict takes it.
+func (p Plan) family(rounds []Figures) verdict.Family {
+	f := verdict.Family{Margin: p.MarginPct / 100, Seed: p.Seed}
+	var first []bool
+	for _, arm := range p.First {
+		first = append(first, arm == Candidate)
+	}
+	for _, member := range p.Primary {
+		reference, candidate := pairs(p, rounds, member.Cell, member.Metric)
+		cell := verdict.Cell{Name: p.Name(member), NonInferiority: member.Role == results.RoleNonInferiority, CandidateFirst: first}
+		for i := range reference {
+			ratio := math.NaN()
+			if reference[i] != nil && candidate[i] != nil {
+				if l, ok := stats.LogRatio(*reference[i], *candidate[i]); ok {
+					ratio = l
+				}
+			}
+			cell.LogRatios = append(cell.LogRatios, ratio)
+		}
+		f.Cells = append(f.Cells, cell)
+	}
+	return f
+}
+
+// slowdown is a log ratio in per cent, with six significant digits.
+func slowdown(l *float64) *float64 {
+	if l == nil {
+		return nil
+	}
+	pct := 0 - stats.ReductionOf(*l)
+	return form.Six(&pct)
+}
