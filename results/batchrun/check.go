@@ -83,11 +83,14 @@ func (t Trial) check() error {
 	}{
 		{"wall_ms", t.WallMS}, {"sender.cpu_ms", t.Sender.CPUMS}, {"sender.gc_pause_ms", t.Sender.GCPauseMS}, {"sender.gc_worst_pause_ms", t.Sender.GCWorstMS},
 		{"sender.gc_pauses", float64(t.Sender.GCPauses)}, {"sender.max_in_flight", float64(t.Sender.MaxInFlight)}, {"sender.goroutines", float64(t.Sender.Goroutines)},
-		{"sender.descriptors", float64(t.Sender.Descriptors)}, {"sender.reused", float64(t.Sender.Reused)}, {"sender.opened", float64(t.Sender.Opened)},
+		{"sender.processors", float64(t.Sender.Processors)}, {"sender.connections", float64(t.Sender.Connections)}, {"sender.redialled", float64(t.Sender.Redialled)},
 	} {
 		if !finite(f.value) || f.value < 0 {
 			return form.Unwanted(f.name, f.value, "a finite number, 0 or more")
 		}
+	}
+	if err := t.Judged.check(); err != nil {
+		return err
 	}
 	switch {
 	case t.StartedAt.IsZero():
@@ -96,6 +99,18 @@ func (t Trial) check() error {
 		return form.Unwanted("reasons", t.Reasons, "some exactly where valid is false; it is %v", t.Valid)
 	case !slices.Contains([]string{"", EvidenceAdmissions, EvidenceLog}, t.Evidence):
 		return form.Unwanted("evidence", t.Evidence, "%q, %q or none", EvidenceAdmissions, EvidenceLog)
+	}
+	return nil
+}
+
+func (j *Judged) check() error {
+	if j == nil {
+		return nil
+	}
+	for _, v := range append([]float64{j.OfferedRPS, j.SentRPS, j.AnsweredRPS, j.LatenessLimitMS}, j.InFlight...) {
+		if !finite(v) || v < 0 {
+			return form.Unwanted("judged", v, "finite numbers, 0 or more")
+		}
 	}
 	return nil
 }

@@ -52,6 +52,9 @@ func (r *Request) normal() {}
 
 func (t *Trial) normal() {
 	t.Reasons = form.Listed(t.Reasons)
+	if t.Judged != nil {
+		t.Judged.InFlight = form.Listed(t.Judged.InFlight)
+	}
 	t.StartedAt = t.StartedAt.UTC()
 }
 

@@ -1,8 +1,9 @@
 package batchrun
 
 import (
+	"encoding/json"
 	"errors"
-	"fmt"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -30,17 +31,43 @@ func examplePlan(rounds int) Plan {
 	return p
 }
 
-func exampleSchedule(round int) []byte { return fmt.Appendf(nil, "{\"seed\": %d}\n", round) }
+// exampleTimes are the arrivals of a round, in milliseconds, whole microseconds.
+func exampleTimes(round int) []float64 {
+	rng := rand.New(rand.NewPCG(uint64(round), 2))
+	at := make([]float64, 40)
+	for i := range at {
+		at[i] = 100*float64(i) + math.Round(90_000*rng.Float64())/1000
+	}
+	return at
+}
+
+func exampleSchedule(round int) []byte {
+	s := schedule{Schema: scheduleSchema, Seed: uint64(round), Distribution: KindPoisson, RPS: 10, Seconds: 4, Unique: 5, Shards: 1}
+	for i, at := range exampleTimes(round) {
+		s.At, s.Request = append(s.At, at/1000), append(s.Request, i%5)
+	}
+	b, err := json.Marshal(s)
+	if err != nil {
+		panic(err)
+	}
+	return append(b, '\n')
+}
 
 // exampleTrial is what an arm gives: the candidate takes factor times as long.
 func exampleTrial(p Plan, s Slot, factor float64) (Trial, []Request) {
 	rng := rand.New(rand.NewPCG(uint64(s.Round), uint64(s.Cell)))
-	t := Trial{Round: s.Round, Cell: s.Cell, Arm: s.Arm, Position: s.Position, StartedAt: time.Unix(1_700_000_000, 5).UTC(), Fresh: true, Valid: true, Evidence: EvidenceAdmissions, Sender: Sender{CPUMS: 12.5, GCPauses: 1, GCPauseMS: 0.25, GCWorstMS: 0.25, MaxInFlight: 3, Goroutines: 9, Descriptors: 1024, Reused: 7, Opened: 1}}
+	t := Trial{Round: s.Round, Cell: s.Cell, Arm: s.Arm, Position: s.Position, StartedAt: time.Unix(1_700_000_000, 5).UTC(), Fresh: true, Valid: true, Evidence: EvidenceAdmissions, Sender: Sender{CPUMS: 12.5, GCPauses: 1, GCPauseMS: 0.25, GCWorstMS: 0.25, MaxInFlight: 3, Goroutines: 9, Descriptors: 1024, Connections: 3}}
 	c := p.Cells[s.Cell]
 	at := 0.0
+	if c.Open() {
+		t.Judged = &Judged{OfferedRPS: 10, SentRPS: 10, AnsweredRPS: 9.5, LatenessLimitMS: 1, InFlight: []float64{1, 2, 1, 2}}
+	}
 	var requests []Request
 	for i := range p.RequestsOf(s.Round, s.Cell) {
-		gap, took := 100*rng.ExpFloat64(), float64(c.Items)*(1+rng.Float64())
+		if c.Open() {
+			at = exampleTimes(s.Round)[i]
+		}
+		took := float64(c.Items) * (1 + rng.Float64())
 		spread := []Spread{{2 * i, 10}, {2*i + 1, c.Items - 10}}
 		if s.Arm == Candidate {
 			took *= factor
@@ -56,10 +83,7 @@ func exampleTrial(p Plan, s Slot, factor float64) (Trial, []Request) {
 			ScoresSHA256: form.Sum([]byte("scores")), ScoreDifference: &difference,
 			Prefills: spread, FirstItemMS: &difference, LastItemMS: &last, LeadingMS: &leading,
 		})
-		at += gap
-		if !c.Open() {
-			at = done
-		}
+		at = done
 		t.WallMS = max(t.WallMS, done)
 	}
 	return t, requests

@@ -140,21 +140,6 @@ func (a Arm) SameAs(b Arm) bool {
 		slices.Equal(a.Sources, b.Sources) && maps.Equal(a.Options, b.Options)
 }
 
-// checkSchedules: the files of the schedules are those that the plan names.
-func (f *Folder) checkSchedules() error {
-	for _, s := range f.Plan.Schedules {
-		name := ScheduleName(s.Round, s.Cell)
-		b, err := form.ReadFile(f.Dir, filepath.FromSlash(name), MaxSchedule)
-		if err != nil {
-			return err
-		}
-		if got := form.Sum(b); got != s.SHA256 {
-			return form.Unwanted("the sha256 of "+name, got, "%s as in %s", s.SHA256, PlanFile)
-		}
-	}
-	return nil
-}
-
 func portableArms(arms map[string]Arm) map[string]Arm {
 	out := map[string]Arm{}
 	for name, a := range arms {

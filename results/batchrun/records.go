@@ -161,11 +161,22 @@ type Sender struct {
 	GCWorstMS   float64 `json:"gc_worst_pause_ms"` // the longest
 	MaxInFlight int     `json:"max_in_flight"`
 	Goroutines  int     `json:"goroutines"`      // at most
-	Descriptors int     `json:"descriptors"`     // limit in force; 0: not known
+	Connections int     `json:"connections"`     // opened for the trial
+	Redialled   int     `json:"redialled"`       // requests whose connection had been closed before a byte of them was written
+	Descriptors uint64  `json:"descriptors"`     // limit in force; 0: not known
 	Raised      bool    `json:"raised"`          // that limit was raised for the run
-	Reused      int     `json:"reused"`          // requests on a connection that had carried one before
-	Opened      int     `json:"opened"`          // connections opened while the schedule ran
+	Priority    bool    `json:"priority"`        // the dispatching thread ran at the highest usual priority
+	Processors  int     `json:"processors"`      // that the sender might use; 0: not known
 	Notes       string  `json:"notes,omitempty"` // what else has to be known
+}
+
+// Judged is what the sender's judgement went by, of an open loop.
+type Judged struct {
+	OfferedRPS      float64   `json:"offered_rps"`  // of the schedule as it was drawn
+	SentRPS         float64   `json:"sent_rps"`     // 0: too few to tell
+	AnsweredRPS     float64   `json:"answered_rps"` // likewise
+	LatenessLimitMS float64   `json:"lateness_limit_ms"`
+	InFlight        []float64 `json:"in_flight"` // means over equal parts of the second half
 }
 
 // Lateness is the distribution of sent_ms - intended_ms over the sent requests of a
@@ -184,14 +195,15 @@ type Trial struct {
 	Arm       string    `json:"arm"`
 	Position  int       `json:"position"` // 0: ran first of the two
 	StartedAt time.Time `json:"started_at"`
-	WallMS    float64   `json:"wall_ms"`  // to the last answer
-	Fresh     bool      `json:"fresh"`    // its server was started for this round
-	Requests  int       `json:"requests"` // lines in raw.jsonl
-	Failed    int       `json:"failed"`   // those with an error
-	Unsent    int       `json:"unsent"`   // those of them without sent_ms
-	Lateness  *Lateness `json:"lateness"` // null where nothing was sent
-	Valid     bool      `json:"valid"`    // as the sender judged
-	Reasons   []string  `json:"reasons"`  // why not
+	WallMS    float64   `json:"wall_ms"`          // to the last answer
+	Fresh     bool      `json:"fresh"`            // its server was started for this round
+	Requests  int       `json:"requests"`         // lines in raw.jsonl
+	Failed    int       `json:"failed"`           // those with an error
+	Unsent    int       `json:"unsent"`           // those of them without sent_ms
+	Lateness  *Lateness `json:"lateness"`         // null where nothing was sent
+	Valid     bool      `json:"valid"`            // as the sender judged
+	Reasons   []string  `json:"reasons"`          // why not
+	Judged    *Judged   `json:"judged,omitempty"` // by what
 	Sender    Sender    `json:"sender"`
 	Evidence  string    `json:"evidence"` // where prefills and items come from: "admissions", "log", or "" for nowhere
 }

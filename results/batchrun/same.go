@@ -15,16 +15,8 @@ func sameRecord[T any](got, want T) error {
 	g, w := reflect.ValueOf(got), reflect.ValueOf(want)
 	for i := range w.NumField() {
 		name, _, _ := strings.Cut(w.Type().Field(i).Tag.Get("json"), ",")
-		a, err := json.Marshal(g.Field(i).Interface())
-		if err != nil {
+		if err := sameText(name, g.Field(i).Interface(), w.Field(i).Interface()); err != nil {
 			return err
-		}
-		b, err := json.Marshal(w.Field(i).Interface())
-		if err != nil {
-			return err
-		}
-		if string(a) != string(b) {
-			return fmt.Errorf("%s is %s, recomputed %s", name, form.Shortened(string(a)), form.Shortened(string(b)))
 		}
 	}
 	return nil
@@ -39,6 +31,22 @@ func sameList[T any](what string, got, want []T, name func(T) string) error {
 		if err := sameRecord(got[i], want[i]); err != nil {
 			return fmt.Errorf("%s %d (%s): %w", what, i, name(want[i]), err)
 		}
+	}
+	return nil
+}
+
+// sameText compares what is written of two values.
+func sameText(name string, got, want any) error {
+	a, err := json.Marshal(got)
+	if err != nil {
+		return err
+	}
+	b, err := json.Marshal(want)
+	if err != nil {
+		return err
+	}
+	if string(a) != string(b) {
+		return fmt.Errorf("%s is %s, recomputed %s", name, form.Shortened(string(a)), form.Shortened(string(b)))
 	}
 	return nil
 }
