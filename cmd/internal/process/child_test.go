@@ -236,6 +236,49 @@ func TestFiles(t *testing.T) {
 	}
 }
 
+// A child that is not spoken with may write what it likes, as much as it likes, on
+// either output; it is ended as any other.
+func TestStartLogged(t *testing.T) {
+	for role, want := range map[string]string{"half": `{"type":`, "exit": "going\n", "chatty": "\"n\":99999}\n"} {
+		t.Run(role, func(t *testing.T) {
+			t.Parallel()
+			self, err := os.Executable()
+			if err != nil {
+				t.Fatal(err)
+			}
+			var log bytes.Buffer
+			c, err := StartLogged([]string{"env", envRole + "=" + role, "GORACE=atexit_sleep_ms=0", self}, TermWithParent, &log)
+			if err != nil {
+				t.Fatal(err)
+			}
+			<-c.Ended()
+			if !strings.HasSuffix(log.String(), want) {
+				t.Errorf("the log ends with %s, want %q", c.Log(), want)
+			}
+			if exit := c.Exit(); (exit != nil) != (role == "exit") {
+				t.Errorf("exit %v", exit)
+			}
+			if c.End(0, 0) {
+				t.Error("killed after its end")
+			}
+		})
+	}
+	if _, err := StartLogged([]string{"/nonexistent/program"}, TermWithParent, io.Discard); err == nil || !strings.Contains(err.Error(), "/nonexistent/program") {
+		t.Errorf("got %v", err)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := StartLogged([]string{"env", envRole + "=mute", self}, TermWithParent, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.End(time.Minute, time.Minute) || c.Exit() != nil {
+		t.Errorf("a child that ends with its input: %v", c.Exit())
+	}
+}
+
 func TestStartOfNothing(t *testing.T) {
 	t.Parallel()
 	_, err := Start([]string{"/nonexistent/program"}, DieWithParent, io.Discard)

@@ -161,18 +161,19 @@ func finished(index int, reason *string) error {
 	return nil
 }
 
-// Chunk of a stream: an event that brought tokens, or the end of a choice.
+// Chunk of a stream: an event that brought tokens.
 type Chunk struct {
 	Index  int // of the choice
 	Tokens int // that it brought; -1: the server does not say
 	End    int // of its event in the body
 }
 
-// readStream reads a stream to its [DONE]. Tokens of a chunk are what completion
-// usage grew by (continuous_usage_stats); a server that leaves it out is told by -1,
-// and its last usage must be the whole all the same.
+// readStream reads a stream to its [DONE]. Tokens of a chunk are what its choice's
+// usage grew by (continuous_usage_stats, which SGLang counts for each choice); of a
+// server that leaves it out they are -1. The usage of all is the last event's, one
+// without choices, and must be there.
 func readStream(body []byte, prompts, tokens int) (Answer, error) {
-	r := streamReader{finish: make([]*string, prompts)}
+	r := streamReader{finish: make([]*string, prompts), counts: make([]int, prompts)}
 	at := 0
 	for at < len(body) {
 		event, rest, whole := bytes.Cut(body[at:], []byte("\n\n"))
@@ -201,7 +202,13 @@ func readStream(body []byte, prompts, tokens int) (Answer, error) {
 type streamReader struct {
 	answer Answer
 	finish []*string
+	counts []int // tokens of each choice so far
 	done   bool
+}
+
+type streamEvent struct {
+	Choices []streamChoice `json:"choices"`
+	Usage   *answerUsage   `json:"usage"`
 }
 
 // take reads one event that ends at end.
@@ -216,33 +223,38 @@ func (r *streamReader) take(event []byte, end int) error {
 		r.done = true
 		return nil
 	}
-	var got struct {
-		Choices []streamChoice `json:"choices"`
-		Usage   *answerUsage   `json:"usage"`
-	}
+	var got streamEvent
 	if err := decode(data, &got); err != nil {
 		return err
 	}
+	if len(got.Choices) == 0 && got.Usage != nil {
+		r.answer.PromptTokens, r.answer.CompletionTokens = got.Usage.Prompt, got.Usage.Completion
+	}
 	for _, c := range got.Choices {
-		if c.Index < 0 || c.Index >= len(r.finish) {
-			return fmt.Errorf("a choice of index %d, expected 0 to %d", c.Index, len(r.finish)-1)
-		}
-		if c.Finish != nil {
-			r.finish[c.Index] = c.Finish
-		}
-		chunk := Chunk{Index: c.Index, Tokens: -1, End: end}
-		if got.Usage != nil {
-			chunk.Tokens = got.Usage.Completion - r.answer.CompletionTokens
-		}
-		if chunk.Tokens > 0 || chunk.Tokens < 0 && c.text() != "" {
-			r.answer.Chunks = append(r.answer.Chunks, chunk)
+		if err := r.choice(c, got.Usage, end); err != nil {
+			return err
 		}
 	}
-	if got.Usage != nil {
-		if got.Usage.Completion < r.answer.CompletionTokens {
-			return fmt.Errorf("completion_tokens falls from %d to %d", r.answer.CompletionTokens, got.Usage.Completion)
+	return nil
+}
+
+func (r *streamReader) choice(c streamChoice, usage *answerUsage, end int) error {
+	if c.Index < 0 || c.Index >= len(r.finish) {
+		return fmt.Errorf("a choice of index %d, expected 0 to %d", c.Index, len(r.finish)-1)
+	}
+	if c.Finish != nil {
+		r.finish[c.Index] = c.Finish
+	}
+	chunk := Chunk{Index: c.Index, Tokens: -1, End: end}
+	if usage != nil {
+		count := &r.counts[c.Index]
+		if usage.Completion < *count {
+			return fmt.Errorf("completion_tokens of choice %d falls from %d to %d", c.Index, *count, usage.Completion)
 		}
-		r.answer.PromptTokens, r.answer.CompletionTokens = got.Usage.Prompt, got.Usage.Completion
+		chunk.Tokens, *count = usage.Completion-*count, usage.Completion
+	}
+	if chunk.Tokens > 0 || chunk.Tokens < 0 && c.text() != "" {
+		r.answer.Chunks = append(r.answer.Chunks, chunk)
 	}
 	return nil
 }

@@ -51,6 +51,24 @@ func TestBuild(t *testing.T) {
 			t.Errorf("%s says %q, want %q", name, got, k.want)
 		}
 	}
+	// Another program of the same trees.
+	for _, tree := range []Tree{c.folder(), c.revision("main")} {
+		if _, err := tree.Of(t.Context(), Serve); err == nil || !strings.Contains(err.Error(), "has no cmd/fanoutserve, want the program that is built") {
+			t.Errorf("a program that is not there: %v", err)
+		}
+	}
+	c.write("cmd/fanoutserve/main.go", mainOf("serve"))
+	c.commit("serve")
+	for _, tree := range []Tree{c.folder(), c.revision("main")} {
+		tree, err := tree.Of(t.Context(), Serve)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := c.build(tree, cache).Workers[0]
+		if got := says(t, w); got != "serve" || filepath.Base(w.Path) != "fanoutserve-"+w.SHA256 {
+			t.Errorf("%s says %q", w.Path, got)
+		}
+	}
 	// The path of the tree is in no executable, so equal trees give equal ones.
 	if clean.Workers[0] != old.Workers[0] || !slices.Equal(clean.Sources, old.Sources) {
 		t.Errorf("one tree, built twice: %+v and %+v", clean, old)
