@@ -13,6 +13,7 @@ type RateSearch struct {
 	Factor   float64       // from one burst to the next, above 1
 	Most     float64       // no burst is faster
 	Least    float64       // none is slower: below it no rate is safe
+	Tries    int           // bursts at one rate, all recorded, until one is valid: a rate is invalid when all were
 	Refine   int           // bursts between the highest valid rate and the lowest invalid one
 	Seconds  float64       // of a burst
 	Requests int           // of a burst at least: a slow one is made longer for it
@@ -26,7 +27,7 @@ type RateSearch struct {
 // DefaultRateSearch is for a real server.
 func DefaultRateSearch(seed uint64, unique int) RateSearch {
 	return RateSearch{
-		From: 4, Factor: 2, Most: 4096, Least: 0.25, Refine: 1, Seconds: 1, Requests: 20, Fraction: 0.5,
+		From: 4, Factor: 2, Most: 4096, Least: 0.25, Tries: 2, Refine: 1, Seconds: 1, Requests: 20, Fraction: 0.5,
 		Budget: 20 * time.Second, Seed: seed, Unique: unique, Limits: DefaultLimits(),
 	}
 }
@@ -72,8 +73,8 @@ func (r RateSearch) validate() error {
 		return fmt.Errorf("load: search by a factor of %v, want more than 1", r.Factor)
 	case !(r.Fraction > 0 && r.Fraction <= 1):
 		return fmt.Errorf("load: %v of the highest rate, want a share above 0 and up to 1", r.Fraction)
-	case !(r.Seconds > 0) || r.Requests < 1 || r.Refine < 0:
-		return fmt.Errorf("load: bursts of %v s and %d requests, %d between; want both above 0, and 0 or more", r.Seconds, r.Requests, r.Refine)
+	case !(r.Seconds > 0) || r.Requests < 1 || r.Tries < 1 || r.Refine < 0:
+		return fmt.Errorf("load: bursts of %v s and %d requests, %d at one rate, %d between; want three above 0, and 0 or more", r.Seconds, r.Requests, r.Tries, r.Refine)
 	}
 	return nil
 }
@@ -113,7 +114,7 @@ func (s *search) last() Burst {
 func (s *search) bracket() error {
 	rate := s.From
 	for {
-		if ok, err := s.burst(rate); !ok || err != nil {
+		if ok, err := s.rate(rate); !ok || err != nil {
 			return err
 		}
 		switch {
@@ -140,14 +141,31 @@ func (s *search) refine() error {
 		return nil
 	}
 	for range s.Refine {
-		if ok, err := s.burst(math.Sqrt(s.Highest * s.Invalid)); !ok || err != nil {
+		if ok, err := s.rate(math.Sqrt(s.Highest * s.Invalid)); !ok || err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// burst tries one rate; ok is false when the time is over.
+// rate tries one rate; ok is false when the time is over.
+func (s *search) rate(rate float64) (ok bool, err error) {
+	for range s.Tries {
+		if ok, err := s.burst(rate); !ok || err != nil {
+			return false, err
+		}
+		if s.last().Validity.Valid {
+			s.Highest = max(s.Highest, rate)
+			return true, nil
+		}
+	}
+	if s.Invalid == 0 || rate < s.Invalid {
+		s.Invalid = rate
+	}
+	return true, nil
+}
+
+// burst plays one; ok is false when there is no time for it.
 func (s *search) burst(rate float64) (ok bool, err error) {
 	seconds := max(s.Seconds, float64(s.Requests)/rate)
 	if s.elapsed().Seconds()+seconds > s.Budget.Seconds() {
@@ -164,10 +182,5 @@ func (s *search) burst(rate float64) (ok bool, err error) {
 		return false, err
 	}
 	s.Bursts = append(s.Bursts, b)
-	if b.Validity.Valid {
-		s.Highest = max(s.Highest, rate)
-	} else if s.Invalid == 0 || rate < s.Invalid {
-		s.Invalid = rate
-	}
 	return true, nil
 }

@@ -106,9 +106,9 @@ func (v *Validity) judgeLateness(sent []Sent, l Limits) {
 	}
 	v.LatenessLimit = l.Lateness
 	if l.LatenessShare > 0 && len(first) > 0 {
-		v.LatenessLimit = min(v.LatenessLimit, l.LatenessShare*spreadOf(first).P50)
+		v.LatenessLimit = min(v.LatenessLimit, l.LatenessShare*SpreadOf(first).P50)
 	}
-	if v.LatenessP99 = spreadOf(late).P99; v.LatenessP99 > v.LatenessLimit {
+	if v.LatenessP99 = SpreadOf(late).P99; v.LatenessP99 > v.LatenessLimit {
 		v.invalid(RuleLateness, "the 99th percentile of lateness is %.4g ms, want at most %.4g ms", 1e3*v.LatenessP99, 1e3*v.LatenessLimit)
 	}
 }

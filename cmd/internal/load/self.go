@@ -54,7 +54,7 @@ func (s *sender) account(before, after use) {
 			s.self.RedialledCount++
 		}
 	}
-	s.self.Lateness = spreadOf(late)
+	s.self.Lateness = SpreadOf(late)
 }
 
 func pausesBetween(before, after use) Pauses {
@@ -74,8 +74,8 @@ func pausesBetween(before, after use) Pauses {
 	return p
 }
 
-// spreadOf sorts its argument.
-func spreadOf(x []float64) Spread {
+// SpreadOf is the distribution of the values, which it sorts.
+func SpreadOf(x []float64) Spread {
 	slices.Sort(x)
 	return Spread{
 		N: len(x), P50: rank(x, 50, 100), P90: rank(x, 90, 100), P99: rank(x, 99, 100),

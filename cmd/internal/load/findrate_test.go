@@ -1,0 +1,123 @@
+package load
+
+import (
+	"context"
+	"errors"
+	"math"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+func rates(f Found) (r []float64) {
+	for _, b := range f.Bursts {
+		r = append(r, b.RPS)
+	}
+	return r
+}
+
+// search is a search with a server that holds so many requests a second, on a clock that only bursts move.
+func searchAgainst(t *testing.T, holds float64, change func(*RateSearch)) (Found, error) {
+	t.Helper()
+	r := DefaultRateSearch(1, 5)
+	r.Tries, r.Refine, r.Budget = 1, 0, 1000*time.Second
+	change(&r)
+	var now float64
+	return r.find(func() time.Duration { return time.Duration(now * 1e9) }, func(s Schedule) (Validity, error) {
+		now += s.Seconds
+		if s.RPS > holds {
+			return Validity{Reasons: []string{"saturation: too fast"}}, nil
+		}
+		return Validity{Valid: true}, nil
+	})
+}
+
+func TestFindRateSearch(t *testing.T) {
+	tests := []struct {
+		name   string
+		holds  float64
+		change func(*RateSearch)
+		rates  []float64
+		found  [3]float64 // safe, highest valid, lowest invalid
+		why    string
+	}{
+		{"upward", 50, func(*RateSearch) {}, []float64{4, 8, 16, 32, 64}, [3]float64{16, 32, 64}, "beside"},
+		{"downward", 1.5, func(*RateSearch) {}, []float64{4, 2, 1}, [3]float64{0.5, 1, 2}, "beside"},
+		{"to the top", 1e9, func(r *RateSearch) { r.Most = 20 }, []float64{4, 8, 16, 20}, [3]float64{10, 20, 0}, "highest rate asked for"},
+		{"refined", 40, func(r *RateSearch) { r.Refine = 2; r.From = 16; r.Factor = 4 }, []float64{16, 64, 32, math.Sqrt(32 * 64)}, [3]float64{16, 32, math.Sqrt(32 * 64)}, "beside"},
+		{"tries", 20, func(r *RateSearch) { r.Tries = 3 }, []float64{4, 8, 16, 32, 32, 32}, [3]float64{8, 16, 32}, "beside"},
+		{"fraction", 50, func(r *RateSearch) { r.Fraction = 0.25 }, []float64{4, 8, 16, 32, 64}, [3]float64{8, 32, 64}, "beside"},
+		// 4 a second needs 5 s for 20 requests, 8 needs 2.5, 16 needs 1.25.
+		{"time", 50, func(r *RateSearch) { r.Budget = 8 * time.Second }, []float64{4, 8}, [3]float64{4, 8, 0}, "the time, 8s, is over"},
+	}
+	for _, test := range tests {
+		f, err := searchAgainst(t, test.holds, test.change)
+		if err != nil || !slices.Equal(rates(f), test.rates) || [3]float64{f.RPS, f.Highest, f.Invalid} != test.found || !strings.Contains(f.Stopped, test.why) {
+			t.Errorf("%s: bursts %v, found %v %v %v, %q, error %v; want bursts %v, %v, %q",
+				test.name, rates(f), f.RPS, f.Highest, f.Invalid, f.Stopped, err, test.rates, test.found, test.why)
+		}
+		for i, b := range f.Bursts {
+			if b.Seed != 1+uint64(i) || b.Seconds < 1 || b.Seconds*b.RPS < 20-1e-9 {
+				t.Errorf("%s: burst %+v, want a seed of its own, a second and 20 requests or more", test.name, b)
+			}
+		}
+	}
+}
+
+func TestFindRateFindsNone(t *testing.T) {
+	f, err := searchAgainst(t, 0.1, func(*RateSearch) {})
+	if err == nil || !strings.Contains(err.Error(), "no rate is safe: the lowest rate asked for, 0.25") || !strings.Contains(err.Error(), "too fast") {
+		t.Errorf("%+v, error %v; want none, and why", f, err)
+	}
+	if _, err := searchAgainst(t, 9, func(r *RateSearch) { r.Budget = time.Second }); err == nil || !strings.Contains(err.Error(), "the time, 1s, is over") {
+		t.Errorf("no time for a burst: error %v", err)
+	}
+}
+
+func TestFindRateRefuses(t *testing.T) {
+	for _, change := range []func(*RateSearch){
+		func(r *RateSearch) { r.From = 0 }, func(r *RateSearch) { r.From = math.NaN() }, func(r *RateSearch) { r.Least = -1 },
+		func(r *RateSearch) { r.Most = 1 }, func(r *RateSearch) { r.Most = math.Inf(1) }, func(r *RateSearch) { r.Factor = 1 },
+		func(r *RateSearch) { r.Fraction = 0 }, func(r *RateSearch) { r.Fraction = 1.1 }, func(r *RateSearch) { r.Seconds = 0 },
+		func(r *RateSearch) { r.Requests = 0 }, func(r *RateSearch) { r.Tries = 0 }, func(r *RateSearch) { r.Refine = -1 }, func(r *RateSearch) { r.Unique = 0 },
+	} {
+		r := DefaultRateSearch(1, 5)
+		change(&r)
+		f, err := r.find(func() time.Duration { return 0 }, func(Schedule) (Validity, error) { return Validity{}, errors.New("tried") })
+		if err == nil || err.Error() == "tried" {
+			t.Errorf("%+v: %+v, error %v; want it refused before a burst", r, f, err)
+		}
+	}
+}
+
+// A real server that answers one request in 5 ms or more holds at most 200 a second, and a burst of 800
+// is found out.
+func TestFindRateOfAServer(t *testing.T) {
+	var mu sync.Mutex
+	target := handler(t, func(http.ResponseWriter, *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		time.Sleep(5 * time.Millisecond)
+	})
+	r := DefaultRateSearch(1, 5)
+	r.Limits, r.From, r.Seconds, r.Budget, r.Refine = lenient, 20, 0.5, guard, 0
+	f, err := FindRate(context.Background(), r, target, numbered(5), nil)
+	if err != nil || f.Highest > 400 || f.RPS != f.Highest/2 || f.Invalid == 0 {
+		t.Errorf("%+v, error %v; want a rate found and 800 a second refused", f, err)
+	}
+}
+
+// A server that never answers does not hold the search beyond its time.
+func TestFindRateEndsInItsTime(t *testing.T) {
+	release := make(chan struct{})
+	target := handler(t, func(http.ResponseWriter, *http.Request) { <-release })
+	defer close(release)
+	r := DefaultRateSearch(1, 5)
+	r.From, r.Seconds, r.Requests, r.Tries, r.Budget = 50, 0.3, 5, 1, 500*time.Millisecond
+	if f, err := FindRate(context.Background(), r, target, numbered(5), nil); err == nil || !strings.Contains(err.Error(), "no rate is safe: the time") || len(f.Bursts) != 1 {
+		t.Errorf("%+v, error %v; want one burst, cut off", f, err)
+	}
+}
