@@ -23,9 +23,17 @@ func (r Result) Conclusion() string {
 	if r.Verdict.Status != StatusVerified {
 		return fmt.Sprintf("This run is %s: rows are missing or wrong, and no time is shown.", r.Verdict.Status)
 	}
-	decision, reason := r.Verdict.Decision, r.Verdict.Reason
+	return Sentence(plainly[DecisionNone], r.Verdict.Decision, r.Verdict.Reason)
+}
+
+// Sentence says what a decision means, with its reason; none is what to say where
+// nothing is decided. A decision that this program does not know is shown as it is.
+func Sentence(none, decision, reason string) string {
 	s, ok := plainly[decision]
-	if !ok {
+	switch {
+	case decision == DecisionNone:
+		s = none
+	case !ok:
 		s = "The decision is"
 	}
 	s += " (" + decision + ")"

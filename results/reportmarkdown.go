@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -33,20 +32,6 @@ func (r report) markdown() ([]byte, error) {
 func (r report) headerMarkdown(b *bytes.Buffer) {
 	for _, line := range r.header() {
 		fmt.Fprintf(b, "- %s: %s\n", line[0], escaped(line[1]))
-	}
-}
-
-// markdownTable writes lines of as many cells, the first of them the head. Cells
-// hold figures, names of this program and markup that is meant.
-func markdownTable(b *bytes.Buffer, table [][]string, left []int) {
-	for i, line := range table {
-		b.WriteString("| " + strings.Join(line, " | ") + " |\n")
-		if i == 0 {
-			for c := range line {
-				b.WriteString(map[bool]string{true: "| :-- ", false: "| --: "}[slices.Contains(left, c)])
-			}
-			b.WriteString("|\n")
-		}
 	}
 }
 
@@ -87,22 +72,6 @@ func (r report) verdictMarkdown(b *bytes.Buffer) {
 		b.WriteString(fenced(strings.Join(r.Commands(), "\n")))
 		fmt.Fprintf(b, "\nplan.json has sha256 `%s`, raw.jsonl `%s`.\n", r.PlanSHA256, r.RawSHA256)
 	})
-}
-
-// fold writes a section that is closed until somebody opens it.
-func fold(b *bytes.Buffer, title string, body func()) {
-	fmt.Fprintf(b, "\n<details><summary>%s</summary>\n\n", title)
-	body()
-	b.WriteString("\n</details>\n")
-}
-
-// fenced is text as a code block, with a fence that the text does not hold.
-func fenced(text string) string {
-	fence := "```"
-	for strings.Contains(text, fence) {
-		fence += "`"
-	}
-	return fence + "\n" + text + "\n" + fence + "\n"
 }
 
 // publishedTable has the columns in which such comparisons are usually published.
@@ -161,18 +130,6 @@ func (row SummaryRow) Counter(arm, name string) *float64 {
 // CounterText is a counter rounded to one decimal, if it has any.
 func CounterText(v *float64) string { return strings.TrimSuffix(oneDecimal(v), ".0") }
 
-// asRecorded is said of a recorded command, before it, if it names such a folder.
-const asRecorded = "# As it was recorded: $TREE, $CACHE, $TMP, $HOME and $ELSEWHERE stand for folders of that machine."
-
-// withPlaces are the lines of a recorded command: a word about its folders, where
-// it has any, and the command itself.
-func withPlaces(command string) []string {
-	if strings.Contains(command, "$") {
-		return []string{asRecorded, command}
-	}
-	return []string{command}
-}
-
 // Commands are what one types to check the run, to show it, and to make it once
 // more: the folder is the one that the caller gave, the last command the recorded
 // one.
@@ -187,15 +144,4 @@ func (r report) Commands() []string {
 		commands = append(commands, withPlaces(strings.Join(again, " "))...)
 	}
 	return commands
-}
-
-var plainWord = regexp.MustCompile(`^[\w@%+=:,./$-]+$`)
-
-// quoted is a word as a shell reads it; the folders' names stay variables.
-func quoted(word string) string {
-	word = oneLine(word)
-	if plainWord.MatchString(word) {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }

@@ -3,7 +3,6 @@ package results
 import (
 	"fmt"
 	"strconv"
-	"strings"
 )
 
 var tableHead = []string{
@@ -43,28 +42,4 @@ func (i *Interval) rounded() []string {
 		level = oneDecimal(&pct)
 	}
 	return []string{oneDecimal(&i.Low) + " to " + oneDecimal(&i.High), level}
-}
-
-// significant writes v with that many significant digits and no exponent.
-func significant(v *float64, digits int) string {
-	if v == nil {
-		return "-"
-	}
-	_, e, _ := strings.Cut(strconv.FormatFloat(*v, 'e', digits-1, 64), "e")
-	exponent, err := strconv.Atoi(e)
-	if err != nil { // not a finite number
-		return strconv.FormatFloat(*v, 'g', digits, 64)
-	}
-	return strconv.FormatFloat(*v, 'f', max(0, digits-1-exponent), 64)
-}
-
-func oneDecimal(v *float64) string {
-	if v == nil {
-		return "-"
-	}
-	s := strconv.FormatFloat(*v, 'f', 1, 64)
-	if s == "-0.0" {
-		return "0.0"
-	}
-	return s
 }

@@ -3,9 +3,7 @@ package results
 import (
 	"bytes"
 	"fmt"
-	"slices"
 	"strings"
-	"unicode/utf8"
 )
 
 // text is the report for a terminal.
@@ -27,77 +25,12 @@ func (r report) text() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// writePairs writes names and values, the values below one another.
-func writePairs(b *bytes.Buffer, lines [][2]string) {
-	width := 0
-	for _, line := range lines {
-		width = max(width, len(line[0]))
-	}
-	for _, line := range lines {
-		fmt.Fprintf(b, "%-*s  %s\n", width, line[0], oneLine(line[1]))
-	}
-}
-
-// writeTable writes lines of as many cells, the first of them the head.
-func writeTable(b *bytes.Buffer, table [][]string, left []int) {
-	widths := make([]int, len(table[0]))
-	for _, line := range table {
-		for i, cell := range line {
-			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
-		}
-	}
-	for _, line := range table {
-		b.WriteString(aligned(line, widths, left) + "\n")
-	}
-}
-
-// aligned sets names to the left and figures to the right.
-func aligned(line []string, widths, left []int) string {
-	var b strings.Builder
-	for i, cell := range line {
-		gap := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell))
-		if slices.Contains(left, i) {
-			cell += gap
-		} else {
-			cell = gap + cell
-		}
-		if i > 0 {
-			b.WriteString("  ")
-		}
-		b.WriteString(cell)
-	}
-	return strings.TrimRight(b.String(), " ")
-}
-
-// escaped keeps a value from being read as markup.
-func escaped(s string) string {
-	s = oneLine(s)
-	for _, c := range []string{`\`, "`", "*", "_", "|", "<", "[", "#", "$", "~"} {
-		s = strings.ReplaceAll(s, c, `\`+c)
-	}
-	return s
-}
-
 // counted is a number of things, in the singular where there is one.
 func counted(n int, thing string) string {
 	if n == 1 {
 		return "1 " + thing
 	}
 	return fmt.Sprintf("%d %ss", n, thing)
-}
-
-// oneLine shows line ends and other control characters, which a failure's
-// values may hold, as they are written in Go.
-func oneLine(s string) string {
-	var b strings.Builder
-	for _, c := range s {
-		if c < ' ' || c == 0x7f {
-			fmt.Fprintf(&b, `\x%02x`, c)
-			continue
-		}
-		b.WriteRune(c)
-	}
-	return b.String()
 }
 
 // verdict are the lines about the decision and its cells, none without an

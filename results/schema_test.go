@@ -8,9 +8,9 @@ import (
 	"regexp"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/fanoutbench/fanoutbench/protocol"
+	"github.com/fanoutbench/fanoutbench/results/schemagen"
 )
 
 // schemaFiles are the schemas, each with its title and the record it is made from.
@@ -31,14 +31,14 @@ var schemaFiles = []struct {
 // The schemas are what the types, their comments and the rules give, and no rule
 // is left that nothing asks for. With -rewrite they are written anew.
 func TestSchemasAreFresh(t *testing.T) {
-	comments, err := commentsOf(".")
+	comments, err := schemagen.CommentsOf(".")
 	if err != nil {
 		t.Fatal(err)
 	}
-	g := &generator{comments: comments, rules: schemaRules, used: map[string]bool{}}
+	g := &schemagen.Generator{Base: "https://github.com/fanoutbench/fanoutbench/results/schema/", Comments: comments, Rules: schemaRules, Used: map[string]bool{}}
 	var names []string
 	for _, s := range schemaFiles {
-		got := render(g.schema(s.name, s.title, s.record), "") + "\n"
+		got := schemagen.Render(g.Schema(s.name, s.title, s.record), "") + "\n"
 		path := filepath.Join("schema", s.name)
 		if *rewrite {
 			if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
@@ -55,55 +55,13 @@ func TestSchemasAreFresh(t *testing.T) {
 		names = append(names, path)
 	}
 	for rule := range schemaRules {
-		if !g.used[rule] {
+		if !g.Used[rule] {
 			t.Errorf("no key of a record asks for rule %q", rule)
 		}
 	}
 	there, err := filepath.Glob("schema/*")
 	if slices.Sort(names); err != nil || !slices.Equal(there, names) {
 		t.Errorf("schema/ has %q (%v), want %q", there, err, names)
-	}
-}
-
-// sample has every kind of field that the records have.
-//
-// Its comment goes over two paragraphs.
-type sample struct {
-	Name    string             `json:"name"` // behind it
-	Word    string             `json:"word,omitempty"`
-	Count   int                `json:"count"`
-	Seed    uint64             `json:"seed"`
-	Share   *float64           `json:"share"`
-	Maybe   *int64             `json:"maybe,omitempty"`
-	Yes     bool               `json:"yes"`
-	Only    bool               `json:"only,omitempty"`
-	At      time.Time          `json:"at"`
-	Part    part               `json:"part"`
-	Null    *part              `json:"null"`
-	Absent  *part              `json:"absent,omitempty"`
-	List    []*float64         `json:"list"`
-	Some    []part             `json:"some,omitempty"`
-	Figures map[string]float64 `json:"figures,omitempty"`
-	private int
-}
-
-type part struct {
-	// Above it.
-	Kind string `json:"kind"`
-}
-
-func TestSchemaOfSample(t *testing.T) {
-	comments, err := commentsOf(".")
-	if err != nil {
-		t.Fatal(err)
-	}
-	g := &generator{comments: comments, used: map[string]bool{}, rules: map[string]object{
-		"count": between(1, 9), "part.kind": oneOf("a", "b"), "list": items(2, 0), "list[]": atLeast(0), "word": oneOf("w"),
-	}}
-	got := render(g.schema("sample.schema.json", "a sample", reflect.TypeFor[sample]()), "") + "\n"
-	golden(t, "../sample.schema.json", got)
-	if _ = (sample{}.private); !json.Valid([]byte(got)) {
-		t.Errorf("not JSON:\n%s", got)
 	}
 }
 

@@ -2,6 +2,7 @@ package results
 
 import (
 	"github.com/fanoutbench/fanoutbench/protocol"
+	"github.com/fanoutbench/fanoutbench/results/schemagen"
 )
 
 // schemaRules are what a schema says of a key beyond its Go type and comment.
@@ -89,19 +90,14 @@ var (
 	cellDecision = oneOf(DecisionImproved, DecisionRegressed, DecisionEquivalent, DecisionInconclusive, DecisionInsufficient, DecisionNotInferior)
 )
 
-func oneOf(values ...string) object       { return object{{"enum", list(values...)}} }
-func required(key string) object          { return object{{"required", list(key)}} }
-func atLeast(least int) object            { return object{{"minimum", least}} }
-func between[T any](least, most T) object { return object{{"minimum", least}, {"maximum", most}} }
+// The rules of package schemagen, by short names.
 
-// lengths and items without a most, 0, have no upper end.
-func lengths(least, most int) object { return ends("minLength", least, "maxLength", most) }
-func items(least, most int) object   { return ends("minItems", least, "maxItems", most) }
+type object = schemagen.Object
 
-func ends(low string, least int, high string, most int) object {
-	o := object{{low, least}}
-	if most > 0 {
-		o = append(o, keyword{high, most})
-	}
-	return o
-}
+func list[T any](values ...T) []any       { return schemagen.List(values...) }
+func oneOf(values ...string) object       { return schemagen.OneOf(values...) }
+func required(key string) object          { return schemagen.Required(key) }
+func atLeast(least int) object            { return schemagen.AtLeast(least) }
+func between[T any](least, most T) object { return schemagen.Between(least, most) }
+func lengths(least, most int) object      { return schemagen.Lengths(least, most) }
+func items(least, most int) object        { return schemagen.Items(least, most) }

@@ -90,8 +90,11 @@ func exampleTrial(p Plan, s Slot, factor float64) (Trial, []Request) {
 }
 
 func exampleOutcome(p Plan) Outcome {
-	e := results.CaptureEnvironment([]string{"batchsend", "--rounds", "9"})
-	e.End()
+	started := time.Unix(1_700_000_000, 0).UTC()
+	e := results.Environment{
+		Command: []string{"batchsend", "--rounds", "9", "--output", "$TMP/run"}, StartedAt: started, EndedAt: started.Add(90 * time.Second),
+		OS: "linux", Arch: "amd64", Kernel: "6.1", CPU: "a CPU", CPUs: 2, Go: "go1.26",
+	}
 	arm := func(spec, binary string, options map[string]string) Arm {
 		return Arm{Spec: spec, Kind: "builtin", Command: []string{"fanoutserve"}, Restart: RestartRound, Options: options, BinarySHA256: []string{form.Sum([]byte(binary))}}
 	}

@@ -176,6 +176,9 @@ func (r Result) check(p Plan) error {
 		if name != Reference && name != Candidate {
 			return form.Unwanted("arms", name, "%q and %q", Reference, Candidate)
 		}
+		if !slices.Contains(armKinds, a.Kind) || !slices.Contains([]string{RestartRound, RestartRun, RestartNever}, a.Restart) {
+			return form.Unwanted("arms."+name, a.Kind+", restarted "+a.Restart, "one of %q, restarted round, run or never", armKinds)
+		}
 		for i, s := range a.Sources {
 			if err := form.CheckHash(fmt.Sprintf("arms.%s.sources[%d].sha256", name, i), s.SHA256); err != nil {
 				return err

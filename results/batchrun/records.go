@@ -224,6 +224,9 @@ type Arm struct {
 	Descriptive  string            `json:"descriptive,omitempty"` // why the arm's figures decide nothing
 }
 
+// armKinds are the values of Arm.Kind.
+var armKinds = []string{"builtin", "dir", "git", "launch", "url"}
+
 // Evidence of a trial.
 const (
 	EvidenceAdmissions = "admissions"

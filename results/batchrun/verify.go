@@ -208,15 +208,22 @@ func (v *verifier) status() {
 
 // Why is the status with what made it so.
 func (v Verdict) Why() string {
-	switch {
-	case v.Failure != "":
-		return v.Status + ": " + v.Failure
-	case len(v.Invalid) > 1:
-		return fmt.Sprintf("%s: %s, and %d reasons more", v.Status, v.Invalid[0], len(v.Invalid)-1)
-	case len(v.Invalid) == 1:
-		return v.Status + ": " + v.Invalid[0]
+	if cause := v.cause(); cause != "" {
+		return v.Status + ": " + cause
 	}
 	return v.Status
+}
+
+func (v Verdict) cause() string {
+	switch {
+	case v.Failure != "":
+		return v.Failure
+	case len(v.Invalid) > 1:
+		return fmt.Sprintf("%s; and %d more", v.Invalid[0], len(v.Invalid)-1)
+	case len(v.Invalid) == 1:
+		return v.Invalid[0]
+	}
+	return ""
 }
 
 func (f Figures) where() string {

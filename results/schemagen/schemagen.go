@@ -1,4 +1,11 @@
-package results
+// Package schemagen makes the JSON Schemas (2020-12) of records: keys, types, what may
+// be null and what is required from their Go types, descriptions from the comments of
+// types and fields, and the rest from rules. The tests of the packages whose records
+// these are keep the schemas fresh with it; no program uses it.
+//
+// A fault in a record (a field without a key, a type that JSON does not have) is one
+// of its author, found by a test: it panics.
+package schemagen
 
 import (
 	"encoding/json"
@@ -6,6 +13,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -15,19 +23,20 @@ import (
 	"time"
 )
 
-// object is a JSON object whose keys keep their order.
-type object []keyword
+// Object is a JSON object whose keys keep their order.
+type Object []Keyword
 
-type keyword struct {
-	key   string
-	value any // object, []any, or what encoding/json writes on one line
-}
+// Keyword is a key and its value: an Object, a []any, or what encoding/json writes on
+// one line. It is an array so that rules in other packages can be written short.
+type Keyword [2]any
 
-// with is o with the keywords of more, which take the place of those of o.
-func (o object) with(more object) object {
+func (k Keyword) key() string { return k[0].(string) }
+
+// With is o with the keywords of more, which take the place of those of o.
+func (o Object) With(more Object) Object {
 	o = slices.Clone(o)
 	for _, m := range more {
-		if i := slices.IndexFunc(o, func(old keyword) bool { return old.key == m.key }); i >= 0 {
+		if i := slices.IndexFunc(o, func(old Keyword) bool { return old[0] == m[0] }); i >= 0 {
 			o[i] = m
 		} else {
 			o = append(o, m)
@@ -36,11 +45,12 @@ func (o object) with(more object) object {
 	return o
 }
 
-func (o object) has(key string) bool {
-	return slices.ContainsFunc(o, func(m keyword) bool { return m.key == key })
+func (o Object) has(key string) bool {
+	return slices.ContainsFunc(o, func(m Keyword) bool { return m[0] == key })
 }
 
-func list[T any](values ...T) []any {
+// List is a list of values.
+func List[T any](values ...T) []any {
 	all := make([]any, len(values))
 	for i, v := range values {
 		all[i] = v
@@ -48,35 +58,36 @@ func list[T any](values ...T) []any {
 	return all
 }
 
-// generator makes the schema of one record.
-type generator struct {
-	comments map[string]string // see commentsOf
-	rules    map[string]object // what the types do not tell, see schemaRules
-	used     map[string]bool   // rules that some field has asked for
-	defs     object
+// Generator makes the schema of one record.
+type Generator struct {
+	Base     string            // of $id
+	Comments map[string]string // see CommentsOf
+	Rules    map[string]Object // what the types do not tell, see rule
+	Used     map[string]bool   // rules that some field has asked for
+	defs     Object
 }
 
-// schema is the whole schema of a record that is written to the file of this name.
-func (g *generator) schema(file, title string, record reflect.Type) object {
+// Schema is the whole schema of a record that is written to the file of this name.
+func (g *Generator) Schema(file, title string, record reflect.Type) Object {
 	g.defs = nil
 	body := g.structure(record)
-	o := object{
+	o := Object{
 		{"$schema", "https://json-schema.org/draft/2020-12/schema"},
-		{"$id", "https://github.com/fanoutbench/fanoutbench/results/schema/" + file},
+		{"$id", g.Base + file},
 		{"title", title},
 	}
 	o = append(o, body...)
 	if len(g.defs) > 0 {
-		o = append(o, keyword{"$defs", g.defs})
+		o = append(o, Keyword{"$defs", g.defs})
 	}
 	return o
 }
 
 // structure has every key of a record and no other; required are those that are
 // always written.
-func (g *generator) structure(record reflect.Type) object {
+func (g *Generator) structure(record reflect.Type) Object {
 	var required []any
-	var properties object
+	var properties Object
 	for _, f := range reflect.VisibleFields(record) {
 		if !f.IsExported() {
 			continue
@@ -88,127 +99,149 @@ func (g *generator) structure(record reflect.Type) object {
 		if option == "" {
 			required = append(required, key)
 		}
-		properties = append(properties, keyword{key, g.field(record.Name(), f, key, option == "omitempty")})
+		properties = append(properties, Keyword{key, g.field(record.Name(), f, key, option == "omitempty")})
 	}
-	o := g.described(record.Name()).with(object{{"type", "object"}, {"additionalProperties", false}})
+	o := g.described(record.Name()).With(Object{{"type", "object"}, {"additionalProperties", false}})
 	if len(required) > 0 {
-		o = append(o, keyword{"required", required})
+		o = append(o, Keyword{"required", required})
 	}
-	return append(o, keyword{"properties", properties}).with(g.rule(record.Name(), ""))
+	return append(o, Keyword{"properties", properties}).With(g.rule(record.Name(), ""))
 }
 
-func (g *generator) described(name string) object {
-	if text := g.comments[name]; text != "" {
-		return object{{"description", text}}
+func (g *Generator) described(name string) Object {
+	if text := g.Comments[name]; text != "" {
+		return Object{{"description", text}}
 	}
 	return nil
 }
 
 // field: one that is left out where it is empty is never null, and never empty
 // where it stands.
-func (g *generator) field(record string, f reflect.StructField, key string, omitted bool) object {
+func (g *Generator) field(record string, f reflect.StructField, key string, omitted bool) Object {
 	t := f.Type
 	if omitted && t.Kind() == reflect.Pointer {
 		omitted, t = false, t.Elem()
 	}
-	o := g.described(record + "." + f.Name).with(g.value(record, key, t))
+	o := g.described(record + "." + f.Name).With(g.value(record, key, t))
 	if !omitted {
 		return o
 	}
 	if t.Kind() == reflect.Bool {
-		return finish(append(o, keyword{"const", true}))
+		return finish(append(o, Keyword{"const", true}))
 	}
 	least := map[reflect.Kind]string{reflect.String: "minLength", reflect.Slice: "minItems", reflect.Map: "minProperties"}[t.Kind()]
 	if least != "" && !o.has(least) && !o.has("enum") && !o.has("pattern") {
-		o = append(o, keyword{least, 1})
+		o = append(o, Keyword{least, 1})
 	}
 	return o
 }
 
 // value is the schema of a value of this type, with what the rules for the key
 // add. Keys of elements are those of their list or map with [] or {} behind.
-func (g *generator) value(record, key string, t reflect.Type) object {
+func (g *Generator) value(record, key string, t reflect.Type) Object {
 	rule := g.rule(record, key)
 	switch {
 	case t == reflect.TypeFor[time.Time]():
-		return object{{"type", "string"}, {"format", "date-time"}}.with(rule)
+		return Object{{"type", "string"}, {"format", "date-time"}}.With(rule)
 	case t.Kind() == reflect.Pointer:
 		return nullable(g.value(record, key, t.Elem()))
 	case t.Kind() == reflect.Struct:
-		return g.reference(t).with(rule)
+		return g.reference(t).With(rule)
 	case t.Kind() == reflect.Slice:
-		return object{{"type", "array"}}.with(rule).with(object{{"items", g.value(record, key+"[]", t.Elem())}})
+		return Object{{"type", "array"}}.With(rule).With(Object{{"items", g.value(record, key+"[]", t.Elem())}})
 	case t.Kind() == reflect.Map:
-		return object{{"type", "object"}}.with(rule).with(object{{"additionalProperties", g.value(record, key+"{}", t.Elem())}})
+		return Object{{"type", "object"}}.With(rule).With(Object{{"additionalProperties", g.value(record, key+"{}", t.Elem())}})
 	}
-	return finish(scalar(t).with(rule))
+	return finish(scalar(t).With(rule))
 }
 
 // finish drops what an enum or a const says already.
-func finish(o object) object {
+func finish(o Object) Object {
 	if !o.has("enum") && !o.has("const") {
 		return o
 	}
-	return slices.DeleteFunc(o, func(m keyword) bool { return m.key == "type" })
+	return slices.DeleteFunc(o, func(m Keyword) bool { return m[0] == "type" })
 }
 
-func scalar(t reflect.Type) object {
+func scalar(t reflect.Type) Object {
 	switch t.Kind() {
 	case reflect.String:
-		return object{{"type", "string"}}
+		return Object{{"type", "string"}}
 	case reflect.Bool:
-		return object{{"type", "boolean"}}
+		return Object{{"type", "boolean"}}
 	case reflect.Float64:
-		return object{{"type", "number"}}
+		return Object{{"type", "number"}}
 	case reflect.Int, reflect.Int64:
-		return object{{"type", "integer"}}
+		return Object{{"type", "integer"}}
 	case reflect.Uint64:
-		return object{{"type", "integer"}, {"minimum", 0}, {"maximum", uint64(math.MaxUint64)}}
+		return Object{{"type", "integer"}, {"minimum", 0}, {"maximum", uint64(math.MaxUint64)}}
 	}
 	panic(fmt.Sprintf("no schema for a %v", t))
 }
 
-func nullable(o object) object {
+func nullable(o Object) Object {
 	if !o.has("type") {
-		return object{{"anyOf", list(o, object{{"type", "null"}})}}
+		return Object{{"anyOf", List(o, Object{{"type", "null"}})}}
 	}
 	o = slices.Clone(o)
 	for i, m := range o {
-		if m.key == "type" {
-			o[i].value = list(m.value, "null")
+		if m[0] == "type" {
+			o[i] = Keyword{m[0], List(m[1], "null")}
 		}
 	}
 	return o
 }
 
-func (g *generator) reference(t reflect.Type) object {
+func (g *Generator) reference(t reflect.Type) Object {
 	name := strings.ToLower(t.Name()[:1]) + t.Name()[1:]
 	if !g.defs.has(name) {
 		at := len(g.defs)
-		g.defs = append(g.defs, keyword{key: name})
-		g.defs[at].value = g.structure(t)
+		g.defs = append(g.defs, Keyword{name, nil})
+		g.defs[at][1] = g.structure(t)
 	}
-	return object{{"$ref", "#/$defs/" + name}}
+	return Object{{"$ref", "#/$defs/" + name}}
 }
 
-// rule looks for RECORD.KEY, KEY, and *_END, where END is behind the last _.
-func (g *generator) rule(record, key string) object {
+// rule is what a schema says of a key beyond its Go type and comment. It looks for
+// RECORD.KEY, KEY where every record means the same by it, and *_END, where END is
+// behind the last _; [] and {} behind a key are the elements of a list and of a map; a
+// RECORD alone is the whole of it.
+func (g *Generator) rule(record, key string) Object {
 	names := []string{strings.TrimSuffix(record+"."+key, "."), key}
 	if i := strings.LastIndex(key, "_"); i >= 0 {
 		names = append(names, "*"+key[i:])
 	}
 	for _, name := range names {
-		if rule, ok := g.rules[name]; ok {
-			g.used[name] = true
+		if rule, ok := g.Rules[name]; ok {
+			g.Used[name] = true
 			return rule
 		}
 	}
 	return nil
 }
 
-// commentsOf are the comments of the types TYPE in a folder, and of their fields
-// TYPE.FIELD: what stands behind the field, or else above it.
-func commentsOf(dir string) (map[string]string, error) {
+// CommentsOf are the comments of the types TYPE in some folders, and of their fields
+// TYPE.FIELD: what stands behind the field, or else above it. Of types of one name
+// those of the first folder count.
+func CommentsOf(dirs ...string) (map[string]string, error) {
+	all := map[string]string{}
+	for _, dir := range dirs {
+		comments, err := commentsIn(dir)
+		if err != nil {
+			return nil, err
+		}
+		known := maps.Clone(all)
+		for name, text := range comments {
+			record, _, _ := strings.Cut(name, ".")
+			if _, ok := known[record]; !ok {
+				all[name] = text
+			}
+		}
+	}
+	return all, nil
+}
+
+func commentsIn(dir string) (map[string]string, error) {
 	comments := map[string]string{}
 	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
 	if err != nil {
@@ -261,8 +294,8 @@ func plainText(c *ast.CommentGroup) string { return strings.Join(strings.Fields(
 // widest is how long a line may be before the object in it is written on several.
 const widest = 140
 
-// render is v in JSON, indented, with what is short on one line.
-func render(v any, indent string) string {
+// Render is v in JSON, indented, with what is short on one line.
+func Render(v any, indent string) string {
 	if line := inline(v); len(indent)+len(line) <= widest {
 		return line
 	}
@@ -270,10 +303,10 @@ func render(v any, indent string) string {
 	var parts []string
 	deeper := indent + "  "
 	switch v := v.(type) {
-	case object:
+	case Object:
 		open, end = "{", "}"
 		for _, m := range v {
-			parts = append(parts, inline(m.key)+": "+render(m.value, deeper))
+			parts = append(parts, inline(m.key())+": "+Render(m[1], deeper))
 		}
 	case []any:
 		open, end = "[", "]"
@@ -289,7 +322,7 @@ func render(v any, indent string) string {
 func filled(list []any, indent string) []string {
 	var lines []string
 	for _, e := range list {
-		next := render(e, indent)
+		next := Render(e, indent)
 		last := len(lines) - 1
 		if _, word := e.(string); word && last >= 0 && len(indent)+len(lines[last])+2+len(next) < widest {
 			lines[last] += ", " + next
@@ -303,9 +336,9 @@ func filled(list []any, indent string) []string {
 func inline(v any) string {
 	var parts []string
 	switch v := v.(type) {
-	case object:
+	case Object:
 		for _, m := range v {
-			parts = append(parts, inline(m.key)+": "+inline(m.value))
+			parts = append(parts, inline(m.key())+": "+inline(m[1]))
 		}
 		return "{" + strings.Join(parts, ", ") + "}"
 	case []any:
