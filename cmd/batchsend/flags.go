@@ -22,7 +22,9 @@ type runFlags struct {
 	sets, referenceSets, candidateSets []string
 	repo                               string
 	readyTimeout, timeout, duration    time.Duration
-	restart, serverLog                 string
+	maxLateness                        time.Duration
+	restart                            string
+	serverLogs                         []string
 	api, dataset, distribution         string
 	itemCount, openItems               int
 	queryTokens, itemTokens, unique    int
@@ -55,7 +57,7 @@ func (f *runFlags) add(c *cobra.Command) {
 	fl.StringVar(&f.repo, "repo", ".", "a folder in the repository of git: arms")
 	fl.DurationVar(&f.readyTimeout, "ready-timeout", time.Minute, "of a server's start")
 	fl.StringVar(&f.restart, "restart", batchrun.RestartRound, "round: fresh servers each round; run: one pair for the whole run; servers of url: arms are never started")
-	fl.StringVar(&f.serverLog, "server-log", "", "where a url: or launch: server writes its log, for its lines about prefill batches")
+	fl.StringArrayVar(&f.serverLogs, "server-log", nil, "[reference=|candidate=]FILE: where the server of a url: arm writes its log, for its lines about prefill batches")
 	fl.Float64Var(&f.rps, "rps", 0, "requests a second of the open loop (default: half of what both arms are found to hold)")
 	fl.DurationVar(&f.duration, "duration", 3*time.Second, "of the open loop, each round and arm")
 	fl.StringVar(&f.distribution, "distribution", load.Poisson, "of the open loop's gaps: poisson or constant")
@@ -76,6 +78,7 @@ func (f *runFlags) add(c *cobra.Command) {
 	fl.DurationVar(&f.timeout, "timeout", 30*time.Second, "of one request, from its sending")
 	fl.Float64Var(&f.tolerance, "score-tolerance", 0, "how far scores of the arms may lie apart (default: 1e-5 for builtin arms, else three times the reference's own spread)")
 	fl.Float64Var(&f.maxFailed, "max-failed", 0, "per cent of a trial's requests that may fail")
+	fl.DurationVar(&f.maxLateness, "max-lateness", 0, "of the 99th percentile of a trial's requests, beyond which it is invalid (default: 1ms, and at most a twentieth of the median time to the first byte)")
 	fl.Uint64Var(&f.seed, "seed", 0, "of the coins and schedules (default: random, recorded)")
 	fl.Float64Var(&f.margin, "margin", 5, "slow-down, in per cent, that still counts as equal")
 	fl.StringSliceVar(&f.primary, "primary", []string{"avg_ms"}, "metrics, of every cell, that the verdict is about; none decides nothing")
@@ -103,6 +106,8 @@ func (f *runFlags) check() error {
 		return usagef("--warmup is %d, want 0 to %d", f.warmup, batchrun.MaxWarmup)
 	case f.timeout <= 0:
 		return usagef("--timeout is %v, want more than 0", f.timeout)
+	case f.maxLateness < 0:
+		return usagef("--max-lateness is %v, want 0 or more", f.maxLateness)
 	case f.readyTimeout <= 0:
 		return usagef("--ready-timeout is %v, want more than 0", f.readyTimeout)
 	case f.restart != batchrun.RestartRound && f.restart != batchrun.RestartRun:

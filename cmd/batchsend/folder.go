@@ -4,8 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -22,28 +21,21 @@ func newReport() *cobra.Command {
 		Use: "report DIR", Args: exactly(1, "the folder of a run"),
 		Short: "print a run's results",
 		RunE: func(c *cobra.Command, args []string) error {
+			if !slices.Contains(batchrun.Formats, format) {
+				return usagef("--format is %q, want one of %q", format, batchrun.Formats)
+			}
 			f, err := batchrun.Read(args[0])
 			if err != nil {
 				return err
 			}
-			if err := report(c.OutOrStdout(), f, format); err != nil {
+			if err := batchrun.Report(c.OutOrStdout(), f, format); err != nil {
 				return err
 			}
 			return verified(f)
 		},
 	}
-	c.Flags().StringVar(&format, "format", "text", "text")
+	c.Flags().StringVar(&format, "format", "text", strings.Join(batchrun.Formats, ", "))
 	return c
-}
-
-// report prints a run.
-func report(w io.Writer, f *batchrun.Folder, format string) error {
-	b, err := os.ReadFile(filepath.Join(f.Dir, batchrun.SummaryFile))
-	if err != nil {
-		return err
-	}
-	_, err = fmt.Fprintf(w, "%s\n%v\n", b, f.Result.Verdict)
-	return err
 }
 
 // verified is the error of a run that is not.

@@ -59,8 +59,11 @@ func (f *runFlags) config(ctx context.Context, stderr io.Writer) (batchdriver.Co
 	}
 	conf := batchdriver.Config{
 		Arms: arms, Load: f.load(), Rounds: f.rounds, Warmup: f.warmup, Seed: f.seed, MarginPct: f.margin, Primary: f.primary,
-		MaxFailedPct: f.maxFailed, Timeout: f.timeout, ReadyTimeout: f.readyTimeout, Restart: f.restart, ServerLog: f.serverLog,
+		MaxFailedPct: f.maxFailed, MaxLateness: f.maxLateness, Timeout: f.timeout, ReadyTimeout: f.readyTimeout, Restart: f.restart,
 		Output: f.output, ToolVersion: toolVersion(), Command: append([]string{"batchsend"}, os.Args[1:]...), Progress: newProgress(stderr),
+	}
+	if err := errors.Join(f.readDataset(&conf.Load), f.readLogs(&conf)); err != nil {
+		return batchdriver.Config{}, usageError{err}
 	}
 	if f.given("score-tolerance") {
 		conf.Tolerance = &f.tolerance
@@ -77,7 +80,7 @@ func (f *runFlags) measure(ctx context.Context, stdout, stderr io.Writer, conf b
 	}
 	folder, err := batchrun.Read(conf.Output)
 	if err == nil {
-		err = report(stdout, folder, "text")
+		err = batchrun.Report(stdout, folder, "text")
 	}
 	if err != nil {
 		return errors.Join(runErr, err)

@@ -58,11 +58,9 @@ func self(about *batchrun.Arm) error {
 	return err
 }
 
-// meet asks a fresh server what it says of itself, and whether it keeps records of
-// items. A server need not answer either.
+// meet asks a fresh server what it says of itself. It need not answer.
 func (d *driver) meet(ctx context.Context, name string) error {
 	s := d.servers[name]
-	s.evidence = s.Arm.Ours()
 	info, err := s.client.ServerInfo(ctx)
 	if err != nil {
 		if ctx.Err() != nil {

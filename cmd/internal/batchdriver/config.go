@@ -18,14 +18,15 @@ type Config struct {
 	Warmup       int // requests of each size to every fresh server before its first trial
 	Seed         uint64
 	MarginPct    float64
-	Primary      []string      // metrics, of every cell, that the decision is about
-	Tolerance    *float64      // of scores; nil: see tolerance
-	MaxFailedPct float64       // of a trial's requests
-	Timeout      time.Duration // of a request
-	ReadyTimeout time.Duration // of a server's start
-	Restart      string        // batchrun.RestartRound or RestartRun
-	ServerLog    string        // of servers that are not of this module: the file that their log is in
-	Output       string        // folder to make
+	Primary      []string          // metrics, of every cell, that the decision is about
+	Tolerance    *float64          // of scores; nil: see tolerance
+	MaxFailedPct float64           // of a trial's requests
+	Timeout      time.Duration     // of a request
+	MaxLateness  time.Duration     // of the 99th percentile of a trial; 0: load.DefaultLimits
+	ReadyTimeout time.Duration     // of a server's start
+	Restart      string            // batchrun.RestartRound or RestartRun
+	ServerLogs   map[string]string // of url arms: the files that their logs are in
+	Output       string            // folder to make
 	ToolVersion  string
 	Command      []string // for the record
 	Progress     Progress

@@ -134,7 +134,7 @@ func (d *driver) start(ctx context.Context, round int) (err error) {
 		if err := d.warmUp(ctx, round, name); err != nil {
 			return fmt.Errorf("%s: warm-up: %w", name, err)
 		}
-		if err := d.meet(ctx, name); err != nil {
+		if err := errors.Join(d.meet(ctx, name), d.witness(ctx, round, name)); err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
 	}

@@ -28,7 +28,7 @@ func (r *requests) findRate(ctx context.Context, conf *Config, p pair) (float64,
 		if name == batchrun.Candidate {
 			search.From, search.Refine = most, 0
 		}
-		search.Limits = conf.limits()
+		search.Limits = conf.searchLimits()
 		s, err := r.set(r.load.Items, "rate-"+name)
 		if err != nil {
 			return 0, err
@@ -66,5 +66,19 @@ func round2(rate float64) float64 {
 func (c *Config) limits() load.Limits {
 	l := load.DefaultLimits()
 	l.Failures = c.MaxFailedPct / 100
+	if c.MaxLateness > 0 {
+		l.Lateness, l.LatenessShare = c.MaxLateness.Seconds(), 0
+	}
 	return l
 }
+
+// searchLimits let one late request in a burst pass: of twenty, the 99th percentile is
+// the worst, and any other program on the machine can be its cause. The trials are
+// judged strictly.
+func (c *Config) searchLimits() load.Limits {
+	l := c.limits()
+	l.Lateness, l.LatenessShare = searchLateness*l.Lateness, searchLateness*l.LatenessShare
+	return l
+}
+
+const searchLateness = 20

@@ -19,8 +19,9 @@ type pair map[string]*running
 type running struct {
 	*servearm.Server
 	client   scoring.Client
-	used     bool // it has had trials of an earlier round
-	evidence bool // it has records of its items
+	used     bool             // it has had trials of an earlier round
+	evidence string           // where what is known of its items comes from, as of a trial
+	log      *scoring.LogFile // of batchrun.EvidenceLog
 }
 
 // startPair brings both servers up side by side. The first fault ends the other's

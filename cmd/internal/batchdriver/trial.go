@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"time"
 
 	"github.com/fanoutbench/fanoutbench/cmd/internal/load"
 	"github.com/fanoutbench/fanoutbench/cmd/internal/scoring"
@@ -29,6 +30,9 @@ func (d *driver) trial(ctx context.Context, slot batchrun.Slot) error {
 		return err
 	}
 	server := d.servers[slot.Arm]
+	if err := d.clear(ctx, t, server); err != nil {
+		return err
+	}
 	if err := d.send(ctx, t, server); err != nil {
 		return err
 	}
@@ -52,6 +56,28 @@ func (d *driver) trial(ctx context.Context, slot batchrun.Slot) error {
 	}
 	return d.run.Append(record, requests)
 }
+
+// clear empties what earlier trials have left: of a cold load the cache, and of a log
+// the lines that are not this trial's.
+func (d *driver) clear(ctx context.Context, t *loaded, server *running) error {
+	if server.log != nil {
+		if _, _, err := server.log.New(); err != nil {
+			return err
+		}
+	}
+	if !d.plan.Cold {
+		return nil
+	}
+	err := server.client.Flush(ctx, flushWait)
+	if err == nil || server.Arm.Ours() || ctx.Err() != nil {
+		return err
+	}
+	d.note("the cache of the %s could not be emptied before each trial; every request has a salt of its own, which its server may not know: %v", t.slot.Arm, err)
+	return nil
+}
+
+// flushWait is how long a server may take to become idle.
+const flushWait = 10 * time.Second
 
 // send sends the requests of a trial, each with a body of its own.
 func (d *driver) send(ctx context.Context, t *loaded, server *running) error {
