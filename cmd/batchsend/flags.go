@@ -123,6 +123,11 @@ func (f *runFlags) check() error {
 	case !(f.within >= 0) || math.IsInf(f.within, 0):
 		return usagef("--sweep-within is %v, want a finite number, 0 or more", f.within)
 	}
+	if f.sweep != "" {
+		if _, err := parseSweep(f.sweep); err != nil {
+			return usageError{err}
+		}
+	}
 	for _, m := range f.primary {
 		if !slices.Contains(batchrun.Metrics, m) {
 			return usagef("--primary is %q, want some of %q", f.primary, batchrun.Metrics)

@@ -42,6 +42,9 @@ func (f *runFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
+	if f.sweep != "" {
+		return f.sweepRuns(ctx, stdout, stderr, conf)
+	}
 	return f.measure(ctx, stdout, stderr, conf)
 }
 
