@@ -307,3 +307,29 @@ func Agree(a, b Answer, tolerance float64) error {
 	}
 	return err
 }
+
+// Widest is the largest difference between any two of the answers, all to one
+// prompt: how far a server is from itself.
+func Widest(answers []Answer) (Difference, error) {
+	var widest Difference
+	if len(answers) == 0 {
+		return widest, errors.New("scoring: no answer, expected at least one")
+	}
+	for _, a := range answers { // shapes, and numbers
+		if _, err := Compare(answers[0], a); err != nil {
+			return widest, err
+		}
+	}
+	for i, row := range answers[0].Scores {
+		for j := range row {
+			least, most := math.Inf(1), math.Inf(-1)
+			for _, a := range answers {
+				least, most = min(least, a.Scores[i][j]), max(most, a.Scores[i][j])
+			}
+			if most-least > widest.Value {
+				widest = Difference{most - least, i, j}
+			}
+		}
+	}
+	return widest, nil
+}

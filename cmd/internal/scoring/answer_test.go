@@ -3,6 +3,7 @@ package scoring
 import (
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"strings"
 	"testing"
 )
@@ -201,4 +202,36 @@ func FuzzAnswers(f *testing.F) {
 			}
 		}
 	})
+}
+
+// Widest is what comparing each with each finds.
+func TestWidest(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	for range 200 {
+		answers := make([]Answer, 1+r.IntN(5))
+		for i := range answers {
+			answers[i].Scores = [][]float64{{r.Float64(), r.Float64()}, {r.Float64()}}
+		}
+		var want Difference
+		for _, a := range answers {
+			for _, b := range answers {
+				d, err := Compare(a, b)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if d.Value > want.Value {
+					want = d
+				}
+			}
+		}
+		if got, err := Widest(answers); got != want || err != nil {
+			t.Fatalf("%v: %+v, %v, want %+v", answers, got, err, want)
+		}
+	}
+	if _, err := Widest(nil); err == nil {
+		t.Error("no answers have a difference")
+	}
+	if _, err := Widest([]Answer{{Scores: [][]float64{{1}}}, {}}); err == nil {
+		t.Error("answers of two shapes have a difference")
+	}
 }

@@ -3,8 +3,10 @@ package scoring
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"net/http"
 	"os"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -19,6 +21,10 @@ const serverWord = "__serve"
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == serverWord {
 		os.Exit(serve.Main(os.Args[1:2], os.Args[2:]))
+	}
+	if len(os.Args) > 1 && strings.HasPrefix(os.Args[1], "__") {
+		fmt.Fprintf(os.Stderr, "started as %q, which must not run the tests\n", os.Args[1:])
+		os.Exit(2)
 	}
 	os.Exit(m.Run())
 }

@@ -108,25 +108,34 @@ func TestLimitsCutBetweenItems(t *testing.T) {
 func TestIndividualSendsAreSplit(t *testing.T) {
 	t.Parallel()
 	s := start(t, "builtin:individual"+sim+",max-prefill-tokens=100000,chunked-prefill-size=-1,admission-records=100000")
-	set := s.set(published(50), Options{Run: "i", Cold: true})
-	for end, n := time.Now().Add(patience), 0; ; n++ {
-		s.send(set, n)
-		list := s.batches(set, n)
-		for i := 1; i < len(list); i++ {
-			if len(list[i]) != 1 || list[i][0] < list[i-1][0] {
-				t.Fatalf("send %d: batches %v, want one an item, in order", n, list)
+	for _, ids := range []bool{false, true} { // which SGLang's rule would send as one message
+		shape := published(50)
+		shape.IDs = ids
+		set := s.set(shape, Options{Run: fmt.Sprint("i-", ids), Cold: true})
+		for end, n := time.Now().Add(patience), 0; !s.split(set, n); n++ {
+			if time.Now().After(end) {
+				t.Fatalf("ids %v: none of %d requests was split", ids, n)
 			}
-		}
-		if spread := s.spread(set, n); len(spread.Parts) > 1 {
-			if spread.First >= spread.Last {
-				t.Errorf("send %d: first item arrived at %v, last at %v", n, spread.First, spread.Last)
-			}
-			return
-		}
-		if time.Now().After(end) {
-			t.Fatalf("none of %d requests was split", n)
 		}
 	}
+}
+
+// split says whether the items of a send, which come one by one, were in more than
+// one batch; each must be in one, and in its order.
+func (s *server) split(set *Set, n int) bool {
+	s.t.Helper()
+	s.send(set, n)
+	list := s.batches(set, n)
+	for i := 1; i < len(list); i++ {
+		if len(list[i]) != 1 || list[i][0] < list[i-1][0] {
+			s.t.Fatalf("send %d: batches %v, want one an item, in order", n, list)
+		}
+	}
+	spread := s.spread(set, n)
+	if len(spread.Parts) > 1 && spread.First >= spread.Last {
+		s.t.Errorf("send %d: first item arrived at %v, last at %v", n, spread.First, spread.Last)
+	}
+	return len(spread.Parts) > 1
 }
 
 // Cold is what it says in both arms: the first send of a prompt and all later ones
@@ -173,11 +182,12 @@ func TestArmsAgree(t *testing.T) {
 			individual, batch, cut := start(t, "builtin:individual"+device), start(t, "builtin:batch"+device), start(t, "builtin:batch"+device+",max-tokens=60")
 			for k, shape := range shapes {
 				hashes := map[string]int{}
+				o := Options{Run: fmt.Sprint("s", k)}
+				one, together, pieces := individual.set(shape, o), batch.set(shape, o), cut.set(shape, o)
 				for n := range 2 * shape.Unique {
-					o := Options{Run: fmt.Sprint("s", k)}
-					a := individual.send(individual.set(shape, o), n)
-					for _, other := range []*server{batch, cut} {
-						if err := Agree(a, other.send(other.set(shape, o), n), 1e-5); err != nil {
+					a := individual.send(one, n)
+					for _, other := range []Answer{batch.send(together, n), cut.send(pieces, n)} {
+						if err := Agree(a, other, 1e-5); err != nil {
 							t.Errorf("%+v, send %d: %v", shape, n, err)
 						}
 					}
@@ -244,6 +254,30 @@ func TestGeneration(t *testing.T) {
 					}
 				}
 			}
+		}
+	}
+}
+
+// The records' times lie between those of the client that sent and waited.
+func TestClock(t *testing.T) {
+	t.Parallel()
+	s := start(t, "builtin:batch"+sim)
+	set := s.set(published(5), Options{Run: "k"})
+	for n := range 3 {
+		before := time.Now()
+		s.send(set, n)
+		after := time.Now()
+		sent, err := Clock(before)
+		if err != nil {
+			t.Fatal(err)
+		}
+		done, err := Clock(after)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := s.spread(set, n)
+		if !(sent < got.First && got.First <= got.Last && got.Last <= got.Parts[0].Time && got.Parts[0].Time < got.Finished && got.Finished < done) {
+			t.Errorf("sent %v, %+v, done %v: want them in this order", sent, got, done)
 		}
 	}
 }

@@ -95,6 +95,10 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == serverWord {
 		os.Exit(serve.Main(os.Args[1:2], os.Args[2:]))
 	}
+	if len(os.Args) > 1 && strings.HasPrefix(os.Args[1], "__") {
+		fmt.Fprintf(os.Stderr, "started as %q, which must not run the tests\n", os.Args[1:])
+		os.Exit(2)
+	}
 	if role, ok := roles[os.Getenv(roleVar)]; ok {
 		role(os.Args[1])
 		os.Exit(0)
@@ -232,9 +236,9 @@ func main() {
 	fmt.Printf("listening at http://%s\n", l.Addr())
 	http.HandleFunc("/health", func(http.ResponseWriter, *http.Request) {})
 	go http.Serve(l, nil)
-	fmt.Println("The server is fired up and ready to roll!")
 	got := make(chan os.Signal, 1)
 	signal.Notify(got, syscall.SIGTERM)
+	fmt.Println("The server is fired up and ready to roll!")
 	<-got
 }
 `
