@@ -224,7 +224,6 @@ func (a *answer) complete(c *conn, now float64, clean bool) bool {
 	}
 	c.mu.Lock()
 	reuse := a.keepAlive && clean && !c.writing && !c.broken
-	c.broken = c.broken || !reuse
 	c.mu.Unlock()
 	a.end(c, now, problem)
 	if reuse {
@@ -275,6 +274,8 @@ func (a *answer) failed(c *conn, err error, now float64) bool {
 			return a.complete(c, now, true)
 		}
 		a.end(c, now, err.Error())
+	case errors.Is(err, net.ErrClosed): // by us, since nobody waits any more
+		a.end(c, now, "given up: the run was cancelled")
 	default:
 		a.end(c, now, fmt.Sprintf("%v, after %d bytes of the answer's body", err, a.size))
 	}

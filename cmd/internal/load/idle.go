@@ -8,11 +8,10 @@ import (
 // idle holds the connections without a request. The one used last is taken first, so that few are in use
 // at a low rate and the others stay ready.
 type idle struct {
-	mu     sync.Mutex
-	conns  []*conn
-	closed bool
-	low    chan struct{} // tells the opener that fewer than ahead are left
-	ahead  int
+	mu    sync.Mutex
+	conns []*conn
+	low   chan struct{} // tells the opener that fewer than ahead are left
+	ahead int
 }
 
 func newIdle(ahead int) *idle {
@@ -34,7 +33,7 @@ func (p *idle) take() *conn {
 
 // want wakes the opener when connections are short; p.mu is held.
 func (p *idle) want() {
-	if len(p.conns) >= p.ahead || p.closed {
+	if len(p.conns) >= p.ahead {
 		return
 	}
 	select {
@@ -43,14 +42,10 @@ func (p *idle) want() {
 	}
 }
 
-// put gives the connection back, or closes it when the run is over.
+// put gives the connection back.
 func (p *idle) put(c *conn) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.closed {
-		_ = c.net.Close() // its answer has been read
-		return
-	}
 	p.conns = append(p.conns, c)
 }
 
@@ -68,19 +63,5 @@ func (p *idle) remove(c *conn) {
 func (p *idle) short() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.closed {
-		return 0
-	}
 	return p.ahead - len(p.conns)
-}
-
-// close closes all, and those that are put later.
-func (p *idle) close() {
-	p.mu.Lock()
-	conns := p.conns
-	p.conns, p.closed = nil, true
-	p.mu.Unlock()
-	for _, c := range conns {
-		_ = c.net.Close() // no request is on it
-	}
 }

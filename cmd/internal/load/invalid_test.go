@@ -167,6 +167,27 @@ func TestServerSaysItCloses(t *testing.T) {
 	}
 }
 
+// It says that it closes and does not: no other request comes on the connection.
+func TestConnectionCloseIsHeeded(t *testing.T) {
+	s, bodies := unique(t, 300, 0.5)
+	target := listen(t, func(c net.Conn) {
+		in := bufio.NewReader(c)
+		for n := 0; ; n++ {
+			r, err := http.ReadRequest(in)
+			if err != nil {
+				return
+			}
+			if _, err := io.Copy(io.Discard, r.Body); err != nil || n > 0 {
+				t.Errorf("request %d on a connection that was said to close, error %v", n, err)
+			}
+			fmt.Fprint(c, "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok")
+		}
+	})
+	if v := Judge(s, run(t, s, target, bodies, nil), lenient); v.Failed > 0 || v.Unsent > 0 {
+		t.Errorf("%q", v.Reasons)
+	}
+}
+
 // A connection whose peer has gone takes no byte: the request goes out on another, once.
 func TestRedialAfterNoByte(t *testing.T) {
 	s, bodies := unique(t, 100, 0.5)
@@ -195,7 +216,6 @@ func TestRedialAfterNoByte(t *testing.T) {
 	if r := x.records[0]; r.Failed() || !r.Redialled || r.Done == nil || n.Served() != 1 {
 		t.Errorf("record %+v after %d requests served, want one answered on a fresh connection", r, n.Served())
 	}
-	x.idle.close()
 	x.open.close()
 	x.readers.Wait()
 }

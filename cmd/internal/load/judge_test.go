@@ -97,6 +97,9 @@ func TestJudgeRules(t *testing.T) {
 		{"late beyond 1 ms", shift(queue(s, steady(0.005)), func(int) float64 { return 0.0011 }), NullLimits(), []string{"lateness: "}},
 		{"late within 1 ms", shift(good(), func(int) float64 { return 0.0009 }), NullLimits(), nil},
 		{"late beyond a twentieth of the median", shift(good(), func(int) float64 { return 0.0009 }), DefaultLimits(), []string{"lateness: "}},
+		{"quick failures say nothing of the median", shift(with(good(), func(x *Sent) {
+			x.Err, x.FirstByte, x.Done = "status 503", &x.Intended, &x.Intended
+		}, firstN(800)...), func(int) float64 { return 0.0002 }), Limits{Lateness: 1e-3, LatenessShare: 0.05, Failures: 1}, nil},
 		{"fewer than one in a hundred late", shift(good(), func(i int) float64 { return 0.5 * float64(1-min(i%150, 1)) }), NullLimits(), nil},
 		{"a sender at half the rate", shift(good(), func(i int) float64 { return s.At[i] }), Limits{Lateness: 100}, []string{"rate: requests were sent"}},
 		{"a server at half the rate", queue(s, steady(0.02)), DefaultLimits(), []string{"saturation: requests were answered", "saturation: requests in flight grew"}},
@@ -112,6 +115,14 @@ func TestJudgeRules(t *testing.T) {
 			t.Errorf("%s: valid %v, reasons %q; want %q", test.name, v.Valid, v.Reasons, test.want)
 		}
 	}
+}
+
+func firstN(n int) []int {
+	which := make([]int, n)
+	for i := range which {
+		which[i] = i
+	}
+	return which
 }
 
 // stallAt is a fast server that takes long for one request.

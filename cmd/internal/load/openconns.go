@@ -2,7 +2,7 @@ package load
 
 import "sync"
 
-// openConns knows every connection that has a reader, so that a cancelled run can close them.
+// openConns knows every connection that has a reader, so that the end of a run, or of its context, closes them.
 type openConns struct {
 	mu     sync.Mutex
 	conns  map[*conn]bool

@@ -54,19 +54,20 @@ func runWith(ctx context.Context, s Schedule, t Target, bodies [][]byte, check f
 func (s *sender) run(ctx context.Context, newClock func(time.Time) clock) (Result, error) {
 	opening, stopOpening := context.WithCancel(ctx)
 	defer stopOpening()
-	first := s.openFirst(opening)
-	runtime.GC() // not while the clock runs, if it can be helped
 	before, err := takeUsage()
 	if err != nil {
 		return Result{}, err
 	}
 	mono, err := monotonicNow()
-	start := time.Now().Add(lead)
+	now := time.Now()
 	if err != nil {
 		return Result{}, err
 	}
+	first := s.openFirst(opening)
+	runtime.GC() // not while the clock runs, if it can be helped
+	start := time.Now().Add(lead)
 	if mono > 0 {
-		mono += lead.Seconds()
+		mono += start.Sub(now).Seconds()
 	}
 	s.clock = newClock(start)
 	for _, c := range first {
@@ -82,7 +83,6 @@ func (s *sender) run(ctx context.Context, newClock func(time.Time) clock) (Resul
 	s.pending.Wait()
 	stopOpening()
 	workers.Wait()
-	s.idle.close()
 	s.open.close()
 	s.readers.Wait()
 	after, err := takeUsage()

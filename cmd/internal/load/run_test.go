@@ -131,8 +131,8 @@ func TestBodiesAreKeptOnlyForAChecker(t *testing.T) {
 
 // A request that the kernel does not take in one write is written in the background, whole.
 func TestLargeRequests(t *testing.T) {
-	s, _ := unique(t, 40, 0.5)
-	body := make([]byte, 6<<20)
+	s, _ := unique(t, 10, 0.5)
+	body := make([]byte, 24<<20) // more than the kernel holds of one connection
 	for i := range body {
 		body[i] = byte(i >> 3)
 	}
@@ -161,11 +161,27 @@ func TestEarlyAnswer(t *testing.T) {
 		w.Header().Set("Connection", "close")
 		w.WriteHeader(http.StatusRequestEntityTooLarge)
 	})
-	for _, x := range run(t, s, target, [][]byte{make([]byte, 16<<20)}, nil).Sent {
+	for _, x := range run(t, s, target, [][]byte{make([]byte, 13<<20)}, nil).Sent {
 		// The kernel may have thrown the answer away with the reset that follows it.
 		if !x.Failed() || x.Status != 0 && x.Status != 413 {
 			t.Errorf("request %d: status %d, error %q; want a failure, 413 if its answer came", x.Index, x.Status, x.Err)
 		}
+	}
+}
+
+// A connection that is idle for longer than the time-out of the request before stays open.
+func TestIdleBeyondTheTimeout(t *testing.T) {
+	n, err := StartNullServer("127.0.0.1:0", []byte("{}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer n.Close()
+	target := to(n.URL())
+	target.Timeout = time.Second
+	s := newSchedule(t, Spec{Seed: 1, Distribution: Constant, RPS: 1 / 1.5, Seconds: 4, Unique: 1, Shards: 1})
+	r := run(t, s, target, numbered(1), nil)
+	if v := Judge(s, r, lenient); v.Failed > 0 || v.Unsent > 0 || r.Self.Connections > len(s.At)+1 {
+		t.Errorf("%q, %d connections; want none failed, and those of the start and one more", v.Reasons, r.Self.Connections)
 	}
 }
 
@@ -208,7 +224,8 @@ func TestCancelledRun(t *testing.T) {
 	}
 	wholeRecords(t, s, r)
 	last := r.Sent[len(r.Sent)-1]
-	if r.Sent[0].Sent == nil || !r.Sent[0].Failed() || last.Sent != nil || last.Err != "not sent: enough" {
+	if r.Sent[0].Sent == nil || !r.Sent[0].Failed() || last.Sent != nil || last.Err != "not sent: enough" ||
+		!strings.Contains(r.Sent[0].Err, "cancelled") {
 		t.Errorf("first %+v, last %+v; want one sent and failed, one never sent", r.Sent[0], last)
 	}
 }

@@ -2,6 +2,7 @@ package load
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -88,6 +89,46 @@ func TestDescriptorsRunOut(t *testing.T) {
 		t.Errorf("%d unsent and %d failed of %d, want most unsent", v.Unsent, v.Failed, len(s.At))
 	}
 	t.Log(v.Reasons)
+}
+
+// A server that takes no connection holds up the requests that need one, and nobody else: the dispatcher goes on.
+func TestDispatcherDoesNotWaitForConnections(t *testing.T) {
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(fd)
+	if err := errors.Join(unix.Bind(fd, &unix.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}), unix.Listen(fd, 0)); err != nil {
+		t.Fatal(err)
+	}
+	name, err := unix.Getsockname(fd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	url := fmt.Sprintf("http://127.0.0.1:%d", name.(*unix.SockaddrInet4).Port)
+	// The kernel takes a connection or two by itself, and those are given requests.
+	s, bodies := unique(t, 40, 0.5)
+	target := to(url)
+	target.Timeout = 3 * time.Second // after which a connection that is not taken fails
+	x, err := newSender(s, target, bodies, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x.clock = preciseClock{time.Now()}
+	x.pending.Add(len(s.At))
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	for i := range s.At {
+		x.inFlight.Add(1)
+		x.send(ctx, i)
+	}
+	if n := int(x.inFlight.Load()); n != len(s.At) {
+		t.Errorf("%d of %d requests in flight after the last was sent, want all: none has ended, and none was waited for", n, len(s.At))
+	}
+	cancel()
+	x.open.close()
+	x.pending.Wait()
+	x.readers.Wait()
 }
 
 // Start is told in the clock that all processes of a machine share.
