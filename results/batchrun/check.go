@@ -183,6 +183,9 @@ func (r Request) checkItems(items int) error {
 		if s.Items < 1 || s.Items > items || s.Batch < 0 || i > 0 && s.Batch <= r.Prefills[i-1].Batch {
 			return form.Unwanted(fmt.Sprintf("prefills[%d]", i), fmt.Sprintf("%d items in batch %d", s.Items, s.Batch), "1 to %d items, batches with rising numbers", items)
 		}
+		if at := s.AtMS; at != nil && (!finite(*at) || *at < 0) {
+			return form.Unwanted(fmt.Sprintf("prefills[%d].at_ms", i), *at, "a finite number, 0 or more")
+		}
 		sum += s.Items
 	}
 	// An item whose prompt is cut into chunks is in several batches.

@@ -12,7 +12,8 @@
 //	trials.jsonl  Trial: one line each, written after its requests
 //	result.json   Result: arms, figures, machine, verdict; indented
 //	summary.csv   a line for each cell and arm; begins with the published columns
-//	hist/         round-R-cell-C-ARM.hlog: the response times as an HdrHistogram log
+//	hist/         cell-C-ARM.hlog: the response times as HdrHistogram logs, an interval
+//	              with the tag round-R for each round; other tools read and merge them
 //	logs/         what the arms' servers wrote
 //
 // Create makes the folder, Append adds a trial with its requests, Finish reads all

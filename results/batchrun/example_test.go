@@ -68,10 +68,11 @@ func exampleTrial(p Plan, s Slot, factor float64) (Trial, []Request) {
 			at = exampleTimes(s.Round)[i]
 		}
 		took := float64(c.Items) * (1 + rng.Float64())
-		spread := []Spread{{2 * i, 10}, {2*i + 1, c.Items - 10}}
+		later := took / 3
+		spread := []Spread{{Batch: 2 * i, Items: 10, AtMS: new(float64)}, {Batch: 2*i + 1, Items: c.Items - 10, AtMS: &later}}
 		if s.Arm == Candidate {
 			took *= factor
-			spread = []Spread{{i, c.Items}}
+			spread = []Spread{{Batch: i, Items: c.Items, AtMS: &later}}
 		}
 		sent := at + 0.125
 		first, last, leading := sent+took-1, 0.5, took/2

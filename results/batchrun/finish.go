@@ -20,7 +20,7 @@ type Outcome struct {
 }
 
 // Finish reads plan, trials and requests back, computes the figures, whether the
-// run is valid, and the decision, and writes summary.csv and then result.json, each
+// run is valid, and the decision, and writes hist/, summary.csv and then result.json, each
 // whole or not at all. Trials that are not all there without a failure are an error.
 func (r *Run) Finish(out Outcome) (Result, error) {
 	if r.closed {
@@ -65,6 +65,9 @@ func (r *Run) finish(out Outcome) (Result, error) {
 	table, err := summaryCSV(f.Plan, result)
 	if err != nil {
 		return Result{}, fmt.Errorf("%s: %w", SummaryFile, err)
+	}
+	if err := f.writeHist(); err != nil {
+		return Result{}, err
 	}
 	if err := form.Replace(filepath.Join(r.dir, SummaryFile), table); err != nil {
 		return Result{}, err

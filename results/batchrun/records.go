@@ -123,10 +123,12 @@ type Plan struct {
 type Spread struct {
 	Batch int `json:"batch"` // its number in the server
 	Items int `json:"items"` // of this request
+	// When the scheduler put them into it; absent: not known, as from most logs.
+	AtMS *float64 `json:"at_ms,omitempty"`
 }
 
 // Request is one line of raw.jsonl. Times are milliseconds from the start of the
-// trial, but for those of items, which are from sent_ms on. What did not happen, or
+// trial, but for those of items and prefills, which are from sent_ms on. What did not happen, or
 // is not known, is absent.
 type Request struct {
 	Round       int      `json:"round"`

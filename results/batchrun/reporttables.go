@@ -10,23 +10,24 @@ import (
 	"github.com/fanoutbench/fanoutbench/results/table"
 )
 
-// section is one table of a report. left are its columns of words.
-type section struct {
-	title string
-	head  []string
-	left  []int
-	lines [][]string
-	below string
+// Section is one table of a report, rounded for reading. Left are its columns of
+// words, Below what is to be said of it.
+type Section struct {
+	Title string
+	Head  []string
+	Left  []int
+	Lines [][]string
+	Below string
 }
 
-func (s section) table() [][]string { return append([][]string{s.head}, s.lines...) }
+func (s Section) table() [][]string { return append([][]string{s.Head}, s.Lines...) }
 
-// sections are the tables of a run, those without a line left out.
-func (f *Folder) sections() []section {
-	all := []section{f.single(), f.open(), f.primaries(), f.reductions(), f.intervals(), f.streams(), f.spreads(), f.senders()}
-	var kept []section
+// Sections are the tables of a run, those without a line left out.
+func (f *Folder) Sections() []Section {
+	all := []Section{f.single(), f.open(), f.primaries(), f.reductions(), f.intervals(), f.streams(), f.spreads(), f.senders()}
+	var kept []Section
 	for _, s := range all {
-		if len(s.lines) > 0 {
+		if len(s.Lines) > 0 {
 			kept = append(kept, s)
 		}
 	}
@@ -38,26 +39,26 @@ func ms(v *float64) string { return table.Significant(v, 4) }
 func number(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 
 // single is the first of the published tables.
-func (f *Folder) single() section {
-	s := section{title: "Single request latency", head: []string{"batch size", "method", "avg ms", "p50 ms", "p90 ms", "p99 ms", "n"}, left: []int{1}}
+func (f *Folder) single() Section {
+	s := Section{Title: "Single request latency", Head: []string{"batch size", "method", "avg ms", "p50 ms", "p90 ms", "p99 ms", "n"}, Left: []int{1}}
 	for _, g := range f.Result.Figures {
 		if c, l := f.Plan.Cells[g.Cell], g.Response; !c.Open() {
-			s.lines = append(s.lines, []string{strconv.Itoa(c.Items), f.Plan.Spec(g.Arm), ms(l.AvgMS), ms(l.P50.MS), ms(l.P90.MS), ms(l.P99.MS), g.answered()})
+			s.Lines = append(s.Lines, []string{strconv.Itoa(c.Items), f.Plan.Spec(g.Arm), ms(l.AvgMS), ms(l.P50.MS), ms(l.P90.MS), ms(l.P99.MS), g.answered()})
 		}
 	}
 	return s
 }
 
 // open is the second of the published tables.
-func (f *Folder) open() section {
-	s := section{
-		title: "Open loop", left: []int{6, 7},
-		head:  append(append([]string{}, summaryColumns[:7]...), "distribution", "n", "achieved_rps"),
-		below: "Response times from the intended time, of answered requests, over all rounds.",
+func (f *Folder) open() Section {
+	s := Section{
+		Title: "Open loop", Left: []int{6, 7},
+		Head:  append(append([]string{}, summaryColumns[:7]...), "distribution", "n", "achieved_rps"),
+		Below: "Response times from the intended time, of answered requests, over all rounds.",
 	}
 	for _, g := range f.Result.Figures {
 		if c, l := f.Plan.Cells[g.Cell], g.Response; c.Open() {
-			s.lines = append(s.lines, []string{
+			s.Lines = append(s.Lines, []string{
 				number(c.RPS), strconv.Itoa(c.Items), ms(l.AvgMS), ms(l.P50.MS), ms(l.P90.MS), ms(l.P99.MS), f.Plan.Spec(g.Arm),
 				c.Kind, g.answered(), table.Significant(g.AchievedRPS, 3),
 			})
@@ -75,10 +76,10 @@ func (g Figures) answered() string {
 }
 
 // intervals has every percentile with its interval.
-func (f *Folder) intervals() section {
-	s := section{
-		title: "Percentiles with their intervals", head: []string{"cell", "arm", "percentile", "ms", "interval ms", "level %", "with failures ms"}, left: []int{0, 1, 2},
-		below: "Nearest rank; exact intervals at 95 % nominal, for requests that are independent, which those of one queue are not. With failures: each failed request counts as infinite.",
+func (f *Folder) intervals() Section {
+	s := Section{
+		Title: "Percentiles with their intervals", Head: []string{"cell", "arm", "percentile", "ms", "interval ms", "level %", "with failures ms"}, Left: []int{0, 1, 2},
+		Below: "Nearest rank; exact intervals at 95 % nominal, for requests that are independent, which those of one queue are not. With failures: each failed request counts as infinite.",
 	}
 	for _, g := range f.Result.Figures {
 		for i, q := range []Percentile{g.Response.P50, g.Response.P90, g.Response.P99} {
@@ -88,7 +89,7 @@ func (f *Folder) intervals() section {
 				with = ms(all)
 			}
 			between, level := q.between()
-			s.lines = append(s.lines, []string{f.Plan.Cells[g.Cell].String(), g.Arm, strings.TrimSuffix(Metrics[i+1], "_ms"), ms(q.MS), between, level, with})
+			s.Lines = append(s.Lines, []string{f.Plan.Cells[g.Cell].String(), g.Arm, strings.TrimSuffix(Metrics[i+1], "_ms"), ms(q.MS), between, level, with})
 		}
 	}
 	return s
@@ -103,11 +104,11 @@ func (q Percentile) between() (interval, level string) {
 }
 
 // reductions has every metric of every cell in pairs.
-func (f *Folder) reductions() section {
-	s := section{
-		title: "Paired reductions", left: []int{0, 1},
-		head:  []string{"cell", "metric", "reference ms", "candidate ms", "reduction %", "faster", "order interval %", "level %", "bootstrap interval %", "level %"},
-		below: "reduction: median over rounds of 100 (1 - candidate/reference); faster: rounds above 0;\nboth intervals are for that median at 95 % nominal, with the level attained.",
+func (f *Folder) reductions() Section {
+	s := Section{
+		Title: "Paired reductions", Left: []int{0, 1},
+		Head:  []string{"cell", "metric", "reference ms", "candidate ms", "reduction %", "faster", "order interval %", "level %", "bootstrap interval %", "level %"},
+		Below: "reduction: median over rounds of 100 (1 - candidate/reference); faster: rounds above 0;\nboth intervals are for that median at 95 % nominal, with the level attained.",
 	}
 	for _, r := range f.Result.Summary {
 		line := []string{
@@ -118,7 +119,7 @@ func (f *Folder) reductions() section {
 			between, level := rounded(i)
 			line = append(line, between, level)
 		}
-		s.lines = append(s.lines, line)
+		s.Lines = append(s.Lines, line)
 	}
 	return s
 }
@@ -136,16 +137,16 @@ func rounded(i *results.Interval) (between, level string) {
 }
 
 // primaries is what the decision is about.
-func (f *Folder) primaries() section {
-	s := section{
-		title: "Primary cells", left: []int{0, 1, 2, 3},
-		head: []string{"cell", "metric", "role", "decision", "slow-down %", "bounds %", "p", "smallest effect %", "rounds needed"},
+func (f *Folder) primaries() Section {
+	s := Section{
+		Title: "Primary cells", Left: []int{0, 1, 2, 3},
+		Head: []string{"cell", "metric", "role", "decision", "slow-down %", "bounds %", "p", "smallest effect %", "rounds needed"},
 	}
 	a := f.Result.Analysis
 	if a == nil {
 		return s
 	}
-	s.below = "slow-down: 100 (candidate/reference - 1), of the median of the rounds' log ratios, positive is slower; bounds: one-sided,\n" +
+	s.Below = "slow-down: 100 (candidate/reference - 1), of the median of the rounds' log ratios, positive is slower; bounds: one-sided,\n" +
 		"all cells together at " + number(100*a.Level) + " % each side; p: two-sided, adjusted for the family;\n" +
 		"smallest effect: what these rounds would find with 80 % power. The margin is " + number(f.Plan.MarginPct) + " %."
 	for _, c := range a.Primary {
@@ -157,7 +158,7 @@ func (f *Folder) primaries() section {
 		if c.LowerPct != nil && c.UpperPct != nil {
 			bounds = table.OneDecimal(c.LowerPct) + " to " + table.OneDecimal(c.UpperPct)
 		}
-		s.lines = append(s.lines, []string{
+		s.Lines = append(s.Lines, []string{
 			f.Plan.Cells[c.Cell].String(), c.Metric, c.Role, c.Decision, table.OneDecimal(c.SlowdownPct), bounds,
 			table.Significant(c.P, 2), table.OneDecimal(c.SmallestEffectPct), rounds,
 		})
@@ -166,15 +167,15 @@ func (f *Folder) primaries() section {
 }
 
 // streams has what only an answer in pieces has.
-func (f *Folder) streams() section {
-	s := section{
-		title: "Streams", head: []string{"cell", "arm", "what", "avg ms", "p50 ms", "p90 ms", "p99 ms", "max ms"}, left: []int{0, 1, 2},
-		below: "first byte: from the intended time; token gap and chunk gap: between neighbours in one answer. A chunk may hold several tokens.",
+func (f *Folder) streams() Section {
+	s := Section{
+		Title: "Streams", Head: []string{"cell", "arm", "what", "avg ms", "p50 ms", "p90 ms", "p99 ms", "max ms"}, Left: []int{0, 1, 2},
+		Below: "first byte: from the intended time; token gap and chunk gap: between neighbours in one answer. A chunk may hold several tokens.",
 	}
 	for _, g := range f.Result.Figures {
 		for i, l := range []*Latency{g.FirstByte, g.TokenGap, g.ChunkGap} {
 			if l != nil {
-				s.lines = append(s.lines, []string{
+				s.Lines = append(s.Lines, []string{
 					f.Plan.Cells[g.Cell].String(), g.Arm, []string{"first byte", "token gap", "chunk gap"}[i], ms(l.AvgMS), ms(l.P50.MS), ms(l.P90.MS), ms(l.P99.MS), ms(l.MaxMS),
 				})
 			}
@@ -184,16 +185,16 @@ func (f *Folder) streams() section {
 }
 
 // spreads is how the items of a request were spread over prefill batches.
-func (f *Folder) spreads() section {
-	s := section{
-		title: "Items over prefill batches", left: []int{0, 1, 2, 3},
-		head: []string{"cell", "arm", "batches: requests", "items: batches", "first item ms", "last item ms", "leading ms"},
-		below: "batches: requests: by the number of prefill batches a request's items were in; items: batches: by how many of its items one batch had;\n" +
+func (f *Folder) spreads() Section {
+	s := Section{
+		Title: "Items over prefill batches", Left: []int{0, 1, 2, 3},
+		Head: []string{"cell", "arm", "batches: requests", "items: batches", "first item ms", "last item ms", "leading ms"},
+		Below: "batches: requests: by the number of prefill batches a request's items were in; items: batches: by how many of its items one batch had;\n" +
 			"first and last item: arrival at the scheduler; leading: until the first item was finished there; means, from the sending.",
 	}
 	for _, g := range f.Result.Figures {
 		if len(g.Batches) > 0 || g.LeadingMS != nil || g.FirstItemMS != nil {
-			s.lines = append(s.lines, []string{f.Plan.Cells[g.Cell].String(), g.Arm, listed(g.Batches), listed(g.BatchItems), ms(g.FirstItemMS), ms(g.LastItemMS), ms(g.LeadingMS)})
+			s.Lines = append(s.Lines, []string{f.Plan.Cells[g.Cell].String(), g.Arm, listed(g.Batches), listed(g.BatchItems), ms(g.FirstItemMS), ms(g.LastItemMS), ms(g.LeadingMS)})
 		}
 	}
 	return s
@@ -218,15 +219,15 @@ func listed(bins []Bin) string {
 }
 
 // senders is how well the load was sent, the worst over the rounds.
-func (f *Folder) senders() section {
-	s := section{
-		title: "Sender", left: []int{0, 1, 2},
-		head:  []string{"cell", "arm", "valid", "lateness p99 ms", "max ms", "in flight", "unsent", "failed", "CPU ms", "GC pauses", "worst ms"},
-		below: "the worst of the rounds, but for unsent, failed, CPU and GC pauses, which are sums; lateness: sending after the intended time.",
+func (f *Folder) senders() Section {
+	s := Section{
+		Title: "Sender", Left: []int{0, 1, 2},
+		Head:  []string{"cell", "arm", "valid", "lateness p99 ms", "max ms", "in flight", "unsent", "failed", "CPU ms", "GC pauses", "worst ms"},
+		Below: "the worst of the rounds, but for unsent, failed, CPU and GC pauses, which are sums; lateness: sending after the intended time.",
 	}
 	for cell, c := range f.Plan.Cells {
 		for _, arm := range []string{Reference, Candidate} {
-			s.lines = append(s.lines, f.sender(cell, c, arm))
+			s.Lines = append(s.Lines, f.sender(cell, c, arm))
 		}
 	}
 	return s

@@ -15,11 +15,11 @@ func (f *Folder) text() []byte {
 	if f.Result.Verdict.Failure != "" {
 		return b.Bytes()
 	}
-	for _, s := range f.sections() {
-		b.WriteString("\n" + s.title + "\n\n")
-		table.Text(&b, s.table(), s.left)
-		if s.below != "" {
-			b.WriteString("\n" + s.below + "\n")
+	for _, s := range f.Sections() {
+		b.WriteString("\n" + s.Title + "\n\n")
+		table.Text(&b, s.table(), s.Left)
+		if s.Below != "" {
+			b.WriteString("\n" + s.Below + "\n")
 		}
 	}
 	return b.Bytes()
@@ -38,18 +38,18 @@ func (f *Folder) markdown() []byte {
 		fmt.Fprintf(&b, "- %s: %s\n", line[0], table.Escaped(line[1]))
 	}
 	if f.Result.Verdict.Failure == "" {
-		for i, s := range f.sections() {
+		for i, s := range f.Sections() {
 			body := func() {
-				table.Markdown(&b, escapedTable(s.table()), s.left)
-				if s.below != "" {
-					b.WriteString("\n" + s.below + "\n")
+				table.Markdown(&b, escapedTable(s.table()), s.Left)
+				if s.Below != "" {
+					b.WriteString("\n" + s.Below + "\n")
 				}
 			}
 			if i >= unfolded {
-				table.Fold(&b, s.title, body)
+				table.Fold(&b, s.Title, body)
 				continue
 			}
-			b.WriteString("\n### " + s.title + "\n\n")
+			b.WriteString("\n### " + s.Title + "\n\n")
 			body()
 		}
 	}

@@ -29,6 +29,11 @@ func Verify(dir string) ([]results.Check, error) {
 	v.files()
 	v.hashes()
 	v.figures()
+	err = needs(v.planErr, v.rawErr)
+	if err == nil {
+		err = v.f.checkHist()
+	}
+	v.check(HistFolder, err, "the histograms of %d cells and both arms are those of the requests", len(v.f.Plan.Cells))
 	v.status()
 	return v.checks, nil
 }

@@ -128,9 +128,17 @@ func TestVerifyFindsChanges(t *testing.T) {
 				t.Errorf("%s: failed %q, want %q among them", name, names, want)
 			}
 		}
-		if f, err := Read(dir); err == nil && f.CheckFigures() == nil && !strings.Contains(name, "summary") && !strings.Contains(name, "schedule") {
+		if f, err := Read(dir); err == nil && f.CheckFigures() == nil && !strings.Contains(name, "summary") && !strings.Contains(name, "schedule") && !strings.Contains(name, "histogram") {
 			t.Errorf("%s: the folder is read, and its figures hold", name)
 		}
+	}
+}
+
+// swapArms gives the candidate the reference's histograms.
+func swapArms(t *testing.T, dir string) {
+	t.Helper()
+	if err := os.Rename(filepath.Join(dir, HistName(2, Reference)), filepath.Join(dir, HistName(2, Candidate))); err != nil {
+		t.Fatal(err)
 	}
 }
 

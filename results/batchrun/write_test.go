@@ -76,9 +76,10 @@ func TestAppendRefuses(t *testing.T) {
 		"out of order":        {func(_ *Trial, q []Request) { q[3].IntendedMS = 0 }, "that of the request before"},
 		"NaN":                 {func(_ *Trial, q []Request) { q[3].DoneMS = &nan }, "NaN"},
 		"a short hash":        {func(_ *Trial, q []Request) { q[3].ScoresSHA256 = "ab" }, "scores_sha256"},
-		"an item too many":    {func(_ *Trial, q []Request) { q[3].Prefills = []Spread{{1, 51}} }, "prefills[0]"},
-		"items missing":       {func(_ *Trial, q []Request) { q[3].Prefills = []Spread{{1, 10}, {2, 39}} }, "prefills is \"49 items\""},
-		"batches fall":        {func(_ *Trial, q []Request) { q[3].Prefills = []Spread{{2, 10}, {1, 40}} }, "prefills[1]"},
+		"an item too many":    {func(_ *Trial, q []Request) { q[3].Prefills = []Spread{{Batch: 1, Items: 51}} }, "prefills[0]"},
+		"items missing":       {func(_ *Trial, q []Request) { q[3].Prefills = []Spread{{Batch: 1, Items: 10}, {Batch: 2, Items: 39}} }, "prefills is \"49 items\""},
+		"batches fall":        {func(_ *Trial, q []Request) { q[3].Prefills = []Spread{{Batch: 2, Items: 10}, {Batch: 1, Items: 40}} }, "prefills[1]"},
+		"batch before sent":   {func(_ *Trial, q []Request) { q[3].Prefills[1].AtMS = &negative }, "prefills[1].at_ms is -1"},
 		"last before first":   {func(_ *Trial, q []Request) { q[3].FirstItemMS = &late }, "last_item_ms"},
 		"tokens fall":         {func(_ *Trial, q []Request) { q[3].TokenMS = []float64{late, 1e8} }, "token_ms"},
 	} {
