@@ -118,7 +118,7 @@ func TestNothingToMeasure(t *testing.T) {
 		args []string
 		want []string
 	}{
-		"down":            {[]string{"--candidate", down, "--reference", good, "--ready-timeout", "300ms"}, []string{"candidate: ", "connection refused"}},
+		"down":            {[]string{"--candidate", down, "--reference", good, "--ready-timeout", "300ms"}, []string{"candidate: ", "not ready after 300ms"}},
 		"ends":            {[]string{"--reference", "launch:sh -c 'echo {port} is taken; exit 3'", "--candidate", good}, []string{"reference: ", "exit status 3", "is taken"}},
 		"never ready":     {[]string{"--candidate", "launch:sleep 600 # {port}", "--reference", good, "--ready-timeout", "500ms"}, []string{"candidate: ", "not ready after 500ms"}},
 		"no good answer":  {[]string{"--reference", broken, "--candidate", good}, []string{"reference", "0 rows of scores, expected 3"}},
@@ -135,7 +135,7 @@ func TestNothingToMeasure(t *testing.T) {
 
 // A server that dies in a round ends the run, which stays as far as it came.
 func TestServerDies(t *testing.T) {
-	p := measure(t, "--candidate", "launch:"+dying(t), "--rounds", "2")
+	p := measure(t, "--candidate", "launch:"+dying(t), "--rounds", "60", "--restart", "run")
 	p.run(exitInvalid).says("candidate", "without having been told to")
 	if v := p.folder().Result.Verdict; v.Status != results.StatusIncomplete || !strings.Contains(v.Failure, "without having been told to") {
 		t.Errorf("verdict %+v", v)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/fanoutbench/fanoutbench/cmd/internal/batchdriver"
 	"github.com/fanoutbench/fanoutbench/cmd/internal/load"
@@ -38,6 +39,7 @@ type runFlags struct {
 	primary                            []string
 	output, sweep                      string
 	within                             float64
+	flags                              *pflag.FlagSet
 	given                              func(flag string) bool // on the command line
 }
 

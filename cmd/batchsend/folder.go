@@ -13,28 +13,34 @@ import (
 	"github.com/fanoutbench/fanoutbench/cmd/internal/batchdriver"
 	"github.com/fanoutbench/fanoutbench/results"
 	"github.com/fanoutbench/fanoutbench/results/batchrun"
+	"github.com/fanoutbench/fanoutbench/results/htmlreport"
 )
 
 func newReport() *cobra.Command {
 	var format string
+	formats := append(slices.Clone(batchrun.Formats), htmlreport.Format)
 	c := &cobra.Command{
 		Use: "report DIR", Args: exactly(1, "the folder of a run"),
 		Short: "print a run's results",
+		Long: "Print a run's results: as text, as Markdown for a pull request, as CSV or JSON (schema in results/schema),\n" +
+			"or as one HTML page.",
 		RunE: func(c *cobra.Command, args []string) error {
-			if !slices.Contains(batchrun.Formats, format) {
-				return usagef("--format is %q, want one of %q", format, batchrun.Formats)
+			if !slices.Contains(formats, format) {
+				return usagef("--format is %q, want one of %q", format, formats)
 			}
 			f, err := batchrun.Read(args[0])
 			if err != nil {
 				return err
 			}
-			if err := batchrun.Report(c.OutOrStdout(), f, format); err != nil {
-				return err
+			if format == htmlreport.Format {
+				err = htmlreport.WriteLoad(c.OutOrStdout(), f)
+			} else {
+				err = batchrun.Report(c.OutOrStdout(), f, format)
 			}
-			return verified(f)
+			return errors.Join(err, verified(f))
 		},
 	}
-	c.Flags().StringVar(&format, "format", "text", strings.Join(batchrun.Formats, ", "))
+	c.Flags().StringVar(&format, "format", "text", strings.Join(formats, ", "))
 	return c
 }
 

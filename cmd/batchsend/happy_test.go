@@ -107,12 +107,22 @@ func TestSeed(t *testing.T) {
 	}
 }
 
-// What was found or drawn stands in the command that repeats a load.
+// What was found or drawn stands in the command that repeats a load, which makes the
+// same plan.
 func TestAgain(t *testing.T) {
-	p := measure(t).run(exitOK)
-	f := runFlags{given: func(flag string) bool { return false }}
-	got := f.again([]string{"--output", "x", "--output=y", "--reference", "launch:serve it's {port}"}, p.folder().Plan)
-	if want := `batchsend --reference 'launch:serve it'\''s {port}' --rps 20 --seed 7`; got != want {
+	p := measure(t, "--single-requests", "0", "--set", "sim-step-base=0.004", "--set", "log-level=debug", "--label-token-ids", "70,71", "--reference", "builtin:individual").run(exitOK)
+	_, line, found := strings.Cut(p.stdout.String(), "The same load again: batchsend ")
+	if !found {
+		t.Fatal(p.stdout.String())
+	}
+	output := filepath.Join(t.TempDir(), "again")
+	again := command(t, append(strings.Fields(line), "--output", output)...)
+	again.output = output
+	again.run(exitOK)
+	if a, b := p.folder().PlanSHA256, again.folder().PlanSHA256; a != b {
+		t.Errorf("%s makes plan %s, want %s", line, b, a)
+	}
+	if got, want := quoted("launch:serve it's {port}"), `'launch:serve it'\''s {port}'`; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 }

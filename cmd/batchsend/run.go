@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/fanoutbench/fanoutbench/cmd/internal/batchdriver"
 	"github.com/fanoutbench/fanoutbench/results/batchrun"
@@ -23,7 +24,7 @@ func newRun(name string) *cobra.Command {
 		Use: name, Args: exactly(0, "none: arms are given with --reference and --candidate"),
 		Short: "load a candidate server and a reference alike (the default command)",
 		RunE: func(c *cobra.Command, _ []string) error {
-			f.given = c.Flags().Changed
+			f.flags, f.given = c.Flags(), c.Flags().Changed
 			if !f.given("seed") {
 				f.seed = randomSeed()
 			}
@@ -88,7 +89,7 @@ func (f *runFlags) measure(ctx context.Context, stdout, stderr io.Writer, conf b
 	if err != nil {
 		return errors.Join(runErr, err)
 	}
-	if _, err := fmt.Fprintf(stdout, "\nThe same load again: %s\n", f.again(os.Args[1:], folder.Plan)); err != nil {
+	if _, err := fmt.Fprintf(stdout, "\nThe same load again: %s\n", f.again(folder.Plan)); err != nil {
 		return err
 	}
 	_, _ = fmt.Fprintf(stderr, "results in %s\n", conf.Output) // as all progress, for whoever reads it
@@ -100,30 +101,27 @@ func (f *runFlags) measure(ctx context.Context, stdout, stderr io.Writer, conf b
 
 // again is the command that repeats a run's load: what was said, and what was found
 // or drawn instead of being said.
-func (f *runFlags) again(args []string, p batchrun.Plan) string {
+func (f *runFlags) again(p batchrun.Plan) string {
 	words := []string{"batchsend"}
-	skip := false
-	for _, arg := range args {
-		switch {
-		case skip:
-			skip = false
-		case arg == "--output":
-			skip = true
-		case strings.HasPrefix(arg, "--output="):
-		default:
-			words = append(words, quoted(arg))
-		}
-	}
-	if !f.given("rps") {
-		for _, c := range p.Cells {
-			if c.Open() {
-				words = append(words, "--rps", strconv.FormatFloat(c.RPS, 'g', -1, 64))
-				break
+	f.flags.Visit(func(flag *pflag.Flag) {
+		values := []string{flag.Value.String()}
+		if list, is := flag.Value.(pflag.SliceValue); is {
+			values = list.GetSlice()
+			if flag.Value.Type() != "stringArray" { // of which each value is a flag of its own
+				values = []string{strings.Join(values, ",")}
 			}
 		}
+		for _, v := range values {
+			if flag.Name != "output" {
+				words = append(words, "--"+flag.Name+"="+quoted(v))
+			}
+		}
+	})
+	if r := rate(p); !f.given("rps") && r > 0 {
+		words = append(words, "--rps="+strconv.FormatFloat(r, 'g', -1, 64))
 	}
 	if !f.given("seed") {
-		words = append(words, "--seed", strconv.FormatUint(p.Seed, 10))
+		words = append(words, "--seed="+strconv.FormatUint(p.Seed, 10))
 	}
 	return strings.Join(words, " ")
 }

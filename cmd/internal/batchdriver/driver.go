@@ -156,7 +156,7 @@ func (d *driver) warmUp(ctx context.Context, round int, name string) error {
 		if err != nil {
 			return err
 		}
-		if _, err := load.Sequential(ctx, d.plan.Warmup, d.requests.target(s, d.servers[name]), all, nil); err != nil {
+		if _, err := sequential(ctx, d.plan.Warmup, d.requests.target(s, d.servers[name]), all, nil); err != nil {
 			return err
 		}
 	}
