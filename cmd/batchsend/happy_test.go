@@ -35,6 +35,11 @@ func TestRun(t *testing.T) {
 	}
 	p.says("Single request latency", "Open loop", "builtin:individual", "builtin:batch", "Paired reductions", "The same load again: batchsend ")
 	command(t, "verify", p.output).run(exitOK)
+	for format, want := range map[string]string{"text": "Primary cells", "markdown": "|", "csv": "target_rps,item_count,avg_response_time_ms,p50_response_time_ms,p90_response_time_ms,p99_response_time_ms,Method,", "json": `"decision"`, "html": "<html"} {
+		command(t, "report", p.output, "--format", format).run(exitOK).says(want)
+	}
+	command(t, "gate", p.output).run(exitOK).says("inconclusive")
+	command(t, "gate", p.output, "--on-inconclusive", "fail").run(exitInconclusive)
 	golden(t, "run.txt", tables(p.stdout.String()))
 }
 
@@ -146,6 +151,7 @@ func TestLoads(t *testing.T) {
 		"different requests":   {"--unique-requests", "3", "--shared-prefix"},
 		"streamed completions": {"--api", "completions", "--output-tokens", "5"},
 		"chat":                 {"--api", "chat", "--item-count", "1"},
+		"the CPU's model":      {"--set", "device=cpu"},
 		"constant gaps":        {"--distribution", "constant"},
 		"a token limit":        {"--candidate", "builtin:batch@max-tokens=10", "--reference-set", "log-level=debug"},
 	} {
