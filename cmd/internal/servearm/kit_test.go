@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -29,9 +30,21 @@ const (
 
 var roles = map[string]func(address string){
 	"healthy": func(a string) { listen(a, http.StatusOK); wait() },
-	"sick":    func(a string) { listen(a, http.StatusServiceUnavailable); wait() },
-	"mute":    func(string) { wait() },
-	"ends":    func(string) { fmt.Fprintln(os.Stderr, "no memory"); os.Exit(3) },
+	"sick": func(a string) { // and says when it is asked again
+		var asked atomic.Int32
+		l, err := net.Listen("tcp", a)
+		if err != nil {
+			os.Exit(1)
+		}
+		_ = http.Serve(l, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { // ends with the process
+			if asked.Add(1) == 2 {
+				fmt.Println("again")
+			}
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}))
+	},
+	"mute": func(string) { wait() },
+	"ends": func(string) { fmt.Fprintln(os.Stderr, "no memory"); os.Exit(3) },
 	"ends well": func(string) {
 		fmt.Println("nothing to do")
 	},

@@ -123,10 +123,14 @@ func (s *Server) ready(ctx context.Context, log *watch) error {
 	}
 	tick := time.NewTicker(pollEvery)
 	defer tick.Stop()
+	var last error // what the server last said, or that it said nothing
 	for {
-		last := healthy(ctx, s.URL)
-		if last == nil {
+		err := healthy(ctx, s.URL)
+		if err == nil {
 			return nil
+		}
+		if last == nil || ctx.Err() == nil { // else it says that the time is over
+			last = err
 		}
 		select {
 		case <-tick.C:

@@ -110,7 +110,6 @@ func TestLaunch(t *testing.T) {
 func TestNotReady(t *testing.T) {
 	for name, want := range map[string]string{
 		"mute":      "it is not ready after 300ms: Get ",
-		"sick":      "/health: status 503, expected 200",
 		"ends":      `the server ended (exit status 3) without having been told to; last lines of its log: "no memory"`,
 		"ends well": `the server ended (exit status 0) without having been told to; last lines of its log: "nothing to do"`,
 	} {
@@ -133,6 +132,23 @@ func TestNotReady(t *testing.T) {
 	cancel(errors.New("enough"))
 	if _, err := Start(ended, role(t, "mute"), Config{Log: &record{}, ReadyTimeout: patience, StopTimeout: patience}); err == nil || !strings.Contains(err.Error(), "enough") {
 		t.Errorf("a start that is called off: %v", err)
+	}
+}
+
+// What an unhealthy server said stands in the error, whenever the wait is over.
+func TestSick(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancelCause(within(t))
+	log := &record{}
+	go func() {
+		for end := time.Now().Add(patience); !strings.Contains(log.String(), "again") && time.Now().Before(end); {
+			time.Sleep(2 * time.Millisecond)
+		}
+		cancel(errors.New("enough"))
+	}()
+	_, err := Start(ctx, role(t, "sick"), Config{Log: log, ReadyTimeout: patience, StopTimeout: patience})
+	if err == nil || !strings.Contains(err.Error(), ": enough: GET http://") || !strings.Contains(err.Error(), "/health: status 503, expected 200") {
+		t.Errorf("got %v", err)
 	}
 }
 
