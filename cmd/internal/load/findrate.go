@@ -24,11 +24,16 @@ type RateSearch struct {
 	Limits   Limits
 }
 
-// DefaultRateSearch is for a real server.
+// DefaultRateSearch is for a real server. Its limits of lateness are wider than those of a run: the 99th percentile of a
+// short burst is its latest request, and one hiccup of the machine says nothing of the rate. A sender that cannot hold a rate
+// is later than that. The run itself is judged by DefaultLimits.
+//
+// From suits a server that answers in a fraction of a second. For another, start from a share of what one request after the
+// other gives (Sequential).
 func DefaultRateSearch(seed uint64, unique int) RateSearch {
 	return RateSearch{
 		From: 4, Factor: 2, Most: 4096, Least: 0.25, Tries: 2, Refine: 1, Seconds: 1, Requests: 20, Fraction: 0.5,
-		Budget: 20 * time.Second, Seed: seed, Unique: unique, Limits: DefaultLimits(),
+		Budget: 20 * time.Second, Seed: seed, Unique: unique, Limits: Limits{Lateness: 0.02, LatenessShare: 0.5},
 	}
 }
 

@@ -93,7 +93,7 @@ func TestFindRateRefuses(t *testing.T) {
 	}
 }
 
-// A real server that answers one request in 5 ms or more holds at most 200 a second, and a burst of 800
+// A real server that answers one request in 5 ms or more holds at most 200 a second, and a burst of 320
 // is found out.
 func TestFindRateOfAServer(t *testing.T) {
 	var mu sync.Mutex
@@ -105,8 +105,13 @@ func TestFindRateOfAServer(t *testing.T) {
 	r := DefaultRateSearch(1, 5)
 	r.Limits, r.From, r.Seconds, r.Budget, r.Refine = lenient, 20, 0.5, guard, 0
 	f, err := FindRate(context.Background(), r, target, numbered(5), nil)
-	if err != nil || f.Highest > 400 || f.RPS != f.Highest/2 || f.Invalid == 0 {
-		t.Errorf("%+v, error %v; want a rate found and 800 a second refused", f, err)
+	if err != nil && strings.Contains(err.Error(), "no rate is safe") {
+		t.Logf("a machine too busy for any rate: %v", err) // which is said, not hidden
+	} else if err != nil || f.RPS != f.Highest/2 {
+		t.Errorf("%+v, error %v; want a rate found", f, err)
+	}
+	if f.Highest > 250 || f.Invalid == 0 {
+		t.Errorf("%v a second found valid, %v not; the server holds 200", f.Highest, f.Invalid)
 	}
 }
 

