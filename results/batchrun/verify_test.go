@@ -247,6 +247,17 @@ func TestDecisions(t *testing.T) {
 			t.Errorf("%s: %+v, want %s", name, v, c.decision)
 		}
 	}
+	f.Result.Arms[Candidate] = Arm{Descriptive: "no clock of ours"}
+	g, err = Gate(&Folder{Plan: f.Plan, Result: f.Result, Trials: f.Trials, Requests: f.Requests}, 0)
+	if err == nil {
+		t.Errorf("gate %+v of a result whose decision does not follow", g)
+	}
+	v := f.Result
+	v.Verdict = v.decided()
+	g, err = Gate(&Folder{Plan: f.Plan, Result: v, Trials: f.Trials, Requests: f.Requests}, 0)
+	if err != nil || g.Outcome != results.Unclear || !strings.Contains(g.Reason, "no clock of ours; otherwise pass") {
+		t.Errorf("gate %+v (%v), want nothing decided of a descriptive arm", g, err)
+	}
 	slow, _ := exampleRun(t, p, func(trial *Trial, q []Request) {
 		if trial.Arm == Candidate {
 			for i := range q {
@@ -257,6 +268,9 @@ func TestDecisions(t *testing.T) {
 	})
 	if f, err = Read(slow); err != nil {
 		t.Fatal(err)
+	}
+	if g, err := Gate(f, 99.99); err != nil || g.Outcome != results.Pass { // it is slower by four fifths
+		t.Errorf("gate at 99.99 %%: %+v (%v), want a pass", g, err)
 	}
 	if g, err := Gate(f, 0); err != nil || g.Outcome != results.Fail || f.Result.Verdict.Decision != results.DecisionRegressed {
 		t.Errorf("gate %+v (%v) of %+v, want a failure", g, err, f.Result.Verdict)
