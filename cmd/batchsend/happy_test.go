@@ -48,6 +48,9 @@ func checkItems(t *testing.T, r batchrun.Request) {
 	items := 0
 	for _, s := range r.Prefills {
 		items += s.Items
+		if s.AtMS == nil || r.FirstItemMS == nil || *s.AtMS < *r.FirstItemMS {
+			t.Errorf("%s, request %d: a prefill batch at %v ms, want it after the first item has come", r.Arm, r.Index, s.AtMS)
+		}
 	}
 	if items != 3 || r.PromptTokens != 3*(4+6) {
 		t.Errorf("%s, request %d: %d items in prefill batches, %d tokens, want 3 and 30", r.Arm, r.Index, items, r.PromptTokens)

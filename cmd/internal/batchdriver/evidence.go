@@ -144,5 +144,9 @@ func (d *driver) placed(t *loaded, r *batchrun.Request, admissions scoring.Admis
 		return nil
 	}
 	r.FirstItemMS, r.LastItemMS, r.LeadingMS = &first, &last, &leading
+	for i := range r.Prefills {
+		at := since(spread.Parts[i].Time)
+		r.Prefills[i].AtMS = &at
+	}
 	return nil
 }

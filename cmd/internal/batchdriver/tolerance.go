@@ -45,8 +45,8 @@ func (d *driver) tolerance(ctx context.Context, reference *running) (float64, er
 	return tolerance, nil
 }
 
-// spread sends bodies again, several at once, and gives the largest difference from the
-// first answers.
+// spread sends bodies again, several at once, and gives the largest difference between
+// any two answers to one body.
 func (r *requests) spread(ctx context.Context, reference *running) (float64, error) {
 	worst := 0.0
 	for _, size := range r.load.sizes() {
@@ -67,16 +67,24 @@ func (r *requests) spread(ctx context.Context, reference *running) (float64, err
 		if _, err := load.Run(ctx, schedule, r.target(s, reference), all, keep(s, answers)); err != nil {
 			return 0, err
 		}
+		same := make([][]scoring.Answer, s.Len()) // to one body
+		for i := range s.Len() {
+			if base, known := r.base[bodyKey{size, i}]; known {
+				same[i] = append(same[i], base)
+			}
+		}
 		for i, a := range answers {
-			base, known := r.base[bodyKey{size, i % s.Len()}]
-			if !known {
+			same[i%s.Len()] = append(same[i%s.Len()], a)
+		}
+		for _, answers := range same {
+			if len(answers) == 0 {
 				continue
 			}
-			difference, err := scoring.Compare(base, a)
+			widest, err := scoring.Widest(answers)
 			if err != nil {
 				return 0, err
 			}
-			worst = max(worst, difference.Value)
+			worst = max(worst, widest.Value)
 		}
 	}
 	return worst, nil
