@@ -15,13 +15,15 @@ import (
 	"github.com/fanoutbench/fanoutbench/results/batchrun"
 )
 
-// An interrupt ends the servers, and leaves a folder that says what happened.
-func TestInterrupt(t *testing.T) {
+// interrupted runs the program, sends SIGINT when it says what begins with when, and
+// wants nothing to be left.
+func interrupted(t *testing.T, when string) (output, said string) {
+	t.Helper()
 	exe, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	output := filepath.Join(t.TempDir(), "run")
+	output = filepath.Join(t.TempDir(), "run")
 	private := t.TempDir() // where servers have their sockets
 	cmd := exec.Command(exe, append(tiny[:len(tiny):len(tiny)], "--rounds", "100", "--output", output)...)
 	cmd.Env = append(os.Environ(), envMain+"=1", "TMPDIR="+private)
@@ -36,18 +38,41 @@ func TestInterrupt(t *testing.T) {
 	}
 	guard := time.AfterFunc(patience, func() { _ = cmd.Process.Kill() }) // its end fails the test
 	defer guard.Stop()
-	var said strings.Builder
 	for lines := bufio.NewScanner(stderr); lines.Scan(); {
-		said.WriteString(lines.Text() + "\n")
-		if strings.HasPrefix(lines.Text(), "round 1:") {
+		said += lines.Text() + "\n"
+		if strings.HasPrefix(lines.Text(), when) {
 			if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
 	if err := cmd.Wait(); cmd.ProcessState.ExitCode() != exitInvalid {
-		t.Fatalf("%v, want exit status %d\n%s%s", err, exitInvalid, stdout.String(), said.String())
+		t.Fatalf("%v, want exit status %d\n%s%s", err, exitInvalid, stdout.String(), said)
 	}
+	if left := children(t, private); len(left) > 0 {
+		t.Errorf("servers are left: %q", left)
+	}
+	sockets, err := filepath.Glob(filepath.Join(private, "*"))
+	if err != nil || len(sockets) > 0 {
+		t.Errorf("left in the folder for sockets: %q, %v", sockets, err)
+	}
+	return output, said
+}
+
+// Before there is a plan, an interrupt leaves nothing.
+func TestInterruptEarly(t *testing.T) {
+	output, said := interrupted(t, "starting both servers")
+	if !strings.Contains(said, "interrupted before there was a plan") {
+		t.Error(said)
+	}
+	if _, err := os.Stat(output); !os.IsNotExist(err) {
+		t.Errorf("a folder is there: %v", err)
+	}
+}
+
+// An interrupt ends the servers, and leaves a folder that says what happened.
+func TestInterrupt(t *testing.T) {
+	output, _ := interrupted(t, "round 1:")
 	f, err := batchrun.Read(output)
 	if err != nil {
 		t.Fatal(err)
@@ -57,13 +82,6 @@ func TestInterrupt(t *testing.T) {
 	}
 	if n := len(f.Trials); n < 5 || n >= f.Plan.Len() {
 		t.Errorf("%d trials of %d are there, want those of round 0 and a part of the rest", n, f.Plan.Len())
-	}
-	if left := children(t, private); len(left) > 0 {
-		t.Errorf("servers are left: %q", left)
-	}
-	sockets, err := filepath.Glob(filepath.Join(private, "*"))
-	if err != nil || len(sockets) > 0 {
-		t.Errorf("left in the folder for sockets: %q, %v", sockets, err)
 	}
 	command(t, "verify", output).run(exitInvalid).says("interrupted")
 }

@@ -13,18 +13,18 @@ import (
 func (d *driver) prepare(ctx context.Context) (err error) {
 	d.conf.say("starting both servers to see what they can be asked")
 	nowhere := map[string]io.Writer{batchrun.Reference: io.Discard, batchrun.Candidate: io.Discard}
+	var rps, tolerance float64
 	servers, err := startPair(ctx, d.conf, nowhere, 0)
-	if err != nil {
-		return err
-	}
-	rps, tolerance, err := d.probe(ctx, servers)
 	if err == nil {
-		err = servers.err()
-	}
-	if err = errors.Join(err, servers.stop()); err != nil {
-		if ctx.Err() != nil {
-			return fmt.Errorf("interrupted before there was a plan, so there is no run folder: %w", context.Cause(ctx))
+		if rps, tolerance, err = d.probe(ctx, servers); err == nil {
+			err = servers.err()
 		}
+		err = errors.Join(err, servers.stop())
+	}
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return fmt.Errorf("interrupted before there was a plan, so there is no run folder: %w", err)
+	case err != nil:
 		return err
 	}
 	d.plan, d.schedules, err = plan(d.conf, d.requests, rps, tolerance)
