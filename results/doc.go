@@ -1,6 +1,7 @@
 // Package results writes, reads, checks and reports run folders: what a paired
 // measurement decided beforehand, what every trial gave, and the figures that
-// follow. It imports stats and protocol and nothing else of this module.
+// follow. It imports stats, protocol, and of this module otherwise only what lies below
+// it. Package batchrun, below it too, has the run folders of batchsend.
 //
 // # A run folder
 //

@@ -46,12 +46,17 @@ func TestQwen3GoldenIsFresh(t *testing.T) {
 	if !reflect.DeepEqual(got, want) {
 		t.Error("configs, weights or prompts differ; scripts/qwen3_golden.py writes the golden anew")
 	}
-	if len(gotLogits) != len(wantLogits) || len(wantLogits) == 0 {
-		t.Fatalf("%d logits, want %d", len(gotLogits), len(wantLogits))
+	closeLogits(t, gotLogits, wantLogits)
+}
+
+func closeLogits(t *testing.T, got, want []float64) {
+	t.Helper()
+	if len(got) != len(want) || len(want) == 0 {
+		t.Fatalf("%d logits, want %d", len(got), len(want))
 	}
-	for i, v := range wantLogits {
-		if math.Abs(gotLogits[i]-v) > 1e-5 {
-			t.Fatalf("logit %d is %v, in the golden %v", i, gotLogits[i], v)
+	for i, v := range want {
+		if math.Abs(got[i]-v) > 1e-5 {
+			t.Fatalf("logit %d is %v, in the golden %v", i, got[i], v)
 		}
 	}
 }

@@ -99,3 +99,26 @@ func TestHistogramTag(t *testing.T) {
 		t.Error("histograms of two rounds count as the same")
 	}
 }
+
+// The default family is about the loops, or the single cells where there is none, and
+// is one that a plan takes.
+func TestDefaultPrimary(t *testing.T) {
+	p := examplePlan(2)
+	for _, c := range []struct {
+		cells   []Cell
+		leading bool
+		want    []Primary
+	}{
+		{p.Cells, true, []Primary{{2, "avg_ms", "superiority"}, {2, "p90_ms", "superiority"}, {2, "leading_ms", "non-inferiority"}}},
+		{p.Cells[:1], false, []Primary{{0, "avg_ms", "superiority"}, {0, "p90_ms", "superiority"}}},
+	} {
+		got := DefaultPrimary(c.cells, c.leading)
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%v, want %v", got, c.want)
+		}
+		p.Primary = got
+		if err := p.Validate(); err != nil {
+			t.Error(err)
+		}
+	}
+}

@@ -111,6 +111,24 @@ func ScheduleName(round, cell int) string {
 // Name is the member as decisions name it: the cell and the metric.
 func (p Plan) Name(member Primary) string { return p.Cells[member.Cell].String() + " " + member.Metric }
 
+// DefaultPrimary is the family of a plan that was asked for none: the mean and the
+// 90th percentile of every open loop, or of every single cell where there is no loop,
+// and, where the arrival of items is known, that the leading item is not slower.
+func DefaultPrimary(cells []Cell, leading bool) []Primary {
+	loops := slices.ContainsFunc(cells, Cell.Open)
+	var family []Primary
+	for i, c := range cells {
+		if c.Open() != loops {
+			continue
+		}
+		family = append(family, Primary{i, "avg_ms", results.RoleSuperiority}, Primary{i, "p90_ms", results.RoleSuperiority})
+		if leading {
+			family = append(family, Primary{i, "leading_ms", results.RoleNonInferiority})
+		}
+	}
+	return family
+}
+
 // Validate checks every field. The error names the field, its value and what was
 // wanted.
 func (p Plan) Validate() error {

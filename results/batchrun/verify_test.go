@@ -83,6 +83,14 @@ func TestVerifyFindsChanges(t *testing.T) {
 		"no summary":     {func(t *testing.T, dir string, _ Result) { remove(t, dir, SummaryFile) }, []string{SummaryFile}},
 		"no schedule":    {func(t *testing.T, dir string, _ Result) { remove(t, dir, ScheduleName(3, 2)) }, []string{ScheduleFolder}},
 		"other schedule": {func(t *testing.T, dir string, _ Result) { edit(t, dir, ScheduleName(3, 2), `"seed":3`, `"seed":4`) }, []string{ScheduleFolder}},
+		"body": {func(t *testing.T, dir string, _ Result) {
+			edit(t, dir, RawFile, `"cell":2,"arm":"reference","index":0,"body":0`, `"cell":2,"arm":"reference","index":0,"body":1`)
+		}, []string{ScheduleFolder}},
+		"no histogram": {func(t *testing.T, dir string, _ Result) { remove(t, dir, HistName(1, Candidate)) }, []string{HistFolder}},
+		"histogram tag": {func(t *testing.T, dir string, _ Result) {
+			edit(t, dir, HistName(1, Candidate), "Tag=round-3", "Tag=round-4")
+		}, []string{HistFolder}},
+		"histogram": {func(t *testing.T, dir string, _ Result) { swapArms(t, dir) }, []string{HistFolder}},
 		"raw": {func(t *testing.T, dir string, _ Result) {
 			edit(t, dir, RawFile, `"prompt_tokens":15000`, `"prompt_tokens":15001`)
 		}, []string{"sha256 of raw.jsonl"}},
@@ -137,7 +145,11 @@ func TestVerifyFindsChanges(t *testing.T) {
 // swapArms gives the candidate the reference's histograms.
 func swapArms(t *testing.T, dir string) {
 	t.Helper()
-	if err := os.Rename(filepath.Join(dir, HistName(2, Reference)), filepath.Join(dir, HistName(2, Candidate))); err != nil {
+	b, err := os.ReadFile(filepath.Join(dir, HistName(2, Reference)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, HistName(2, Candidate)), b, 0o644); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -1,7 +1,6 @@
 package fanout
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/fanoutbench/fanoutbench/runtime/detokenizer"
@@ -30,43 +29,41 @@ func (c *cutter) parse(frame []byte) error {
 // embeddings is the class of batches whose rows go on as they came.
 const embeddings = "BatchEmbeddingOutput"
 
-// cut detokenizes row i and makes its message. Both results are valid until the
-// next call.
+// cut detokenizes row i and makes its message. ipc and frame are valid until the
+// next call. With an error, ipc is nil where no message can be sent; else the
+// message is an abort.
 func (c *cutter) cut(i int) (ipc, frame []byte, err error) {
 	var finish []byte
-	if c.text, finish, err = c.detokenize(c.text[:0], i); err != nil {
+	if c.text, finish, err = c.detokenize(c.text[:0], i); err != nil && finish == nil {
 		return nil, nil, err
 	}
 	if ipc = c.view.IPC(i); ipc == nil {
-		return nil, nil, ErrNoConsumer
+		return nil, nil, noConsumer(err)
 	}
 	c.frame = c.view.AppendRow(c.frame[:0], i, c.text, finish)
-	return ipc, c.frame, nil
+	return ipc, c.frame, err
 }
 
 // at is row i for the post.
 func (c *cutter) at(i int) rows { return rows{first: i, rid: c.view.RID(i), n: 1} }
 
 // detokenize appends row i's text, if it has any, to dst. finish, if not nil,
-// replaces the row's finish reason.
+// replaces the row's finish reason: with an error, by an abort that tells of it.
 func (c *cutter) detokenize(dst []byte, i int) (text, finish []byte, err error) {
 	if c.plain {
 		return dst, nil, nil
 	}
 	r, err := c.row(i)
-	if err != nil {
-		return dst, nil, err
+	if err == nil {
+		if dst, err = c.detok.Append(dst, r); err == nil {
+			return dst, nil, nil
+		}
 	}
-	dst, err = c.detok.Append(dst, r)
-	if err == nil { // errors.As would make evicted escape in every row
-		return dst, nil, nil
+	finish, failed := abortBytes(c.view.RID(i), err)
+	if failed != nil {
+		return dst, nil, failed
 	}
-	var evicted *detokenizer.EvictedError
-	if !errors.As(err, &evicted) {
-		return dst, nil, err
-	}
-	finish, err = abortBytes(evicted)
-	return dst, finish, err
+	return dst, finish, unlessEvicted(err)
 }
 
 // row reads what the detokenizer needs. The row is valid until the next call.

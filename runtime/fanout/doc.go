@@ -61,17 +61,20 @@
 //     are not tried. Rows before stay sent, other consumers get all of theirs.
 //     Queued rows count as sent when they are flushed: a failed flush fails all
 //     that were in the queue.
-//   - *[RowError]: one row has no consumer (null), or its columns cannot be
-//     detokenized (a null, a read offset beyond the ids). The others go on. When
-//     rows can be decoded but not cut, one RowError counts all rows left.
+//   - *[RowError]: the columns of one row cannot be detokenized (a null, a read
+//     offset beyond the ids): Aborted is set, and its consumer gets an abort in
+//     its place, as below, so that the client does not wait for ever. Or it has
+//     no consumer (null), and is lost. The others go on. When rows can be decoded
+//     but not cut, one RowError counts all rows left, and all are lost.
 //   - anything else: the frame as a whole is no BatchTokenIDOutput and no
 //     BatchEmbeddingOutput. Nothing was detokenized or sent. A frame of another
 //     class (FreezeGCReq) is named.
 //
-// FailedRows counts the rows of the first two kinds. A row whose detokenizer
-// state was evicted is no error: it is sent with an empty text and the finish
+// FailedRows counts the rows of the first two kinds that were lost. A row whose
+// detokenizer state was evicted is no error: it is sent with an empty text and the finish
 // reason {"type": "abort", "message": ..., "status_code": 500, "err_type":
-// "InternalServerError"}, so that its client learns of it.
+// "InternalServerError"}, so that its client learns of it. After an abort of
+// either kind more rows of the request may come; who gets them has to stop it.
 //
 // A consumer is dialled when a row first needs it and kept. One that could not
 // be dialled is dialled again in the next batch that needs it; a Sender that

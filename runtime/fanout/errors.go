@@ -22,15 +22,20 @@ func (e *SendError) Error() string {
 // Unwrap gives the cause.
 func (e *SendError) Unwrap() error { return e.Err }
 
-// RowError says that a row of a batch was not sent because of what it holds.
+// RowError says that a row of a batch could not be sent as it is because of what
+// it holds.
 type RowError struct {
-	Row  int
-	RID  string
-	Rows int // how many rows failed with it: more than one when the batch could not be cut further
-	Err  error
+	Row     int
+	RID     string
+	Rows    int  // how many rows were lost with it: more than one when the batch could not be cut further
+	Aborted bool // its consumer gets an abort in its place; then no row was lost
+	Err     error
 }
 
 func (e *RowError) Error() string {
+	if e.Aborted {
+		return fmt.Sprintf("fanout: row %d (rid %q) goes on as an abort: %v", e.Row, e.RID, e.Err)
+	}
 	return fmt.Sprintf("fanout: row %d (rid %q), %s: %v", e.Row, e.RID, countRows(e.Rows), e.Err)
 }
 
@@ -46,3 +51,11 @@ func countRows(n int) string {
 
 // ErrNoConsumer is in the RowError of a row whose http_worker_ipc is null.
 var ErrNoConsumer = errors.New("http_worker_ipc is null, expected the name of the row's consumer")
+
+// noConsumer is ErrNoConsumer, and what else is wrong with the row.
+func noConsumer(err error) error {
+	if err == nil {
+		return ErrNoConsumer
+	}
+	return errors.Join(err, ErrNoConsumer)
+}

@@ -243,6 +243,47 @@ func TestEvictedRowAborts(t *testing.T) {
 	})
 }
 
+// TestRefusedRowAborts: a row that cannot be detokenized goes on as an abort that
+// says so, its neighbours as they are. Without a consumer it is lost.
+func TestRefusedRowAborts(t *testing.T) {
+	each(t, func(t *testing.T, info Info) {
+		r := newRig(t, info.Name, setting{})
+		m := rich(t, 0, 8)
+		m.DecodeIDs[1] = wire.Opt[wire.IntArray]{}
+		m.ReadOffsets[2] = wire.Some(int64(1000))
+		m.ReadOffsets[4], m.HTTPWorkerIPCs[4] = wire.Opt[int64]{}, wire.Opt[string]{}
+		errs := unjoin(t, r.play(t, encode(t, m))).(interface{ Unwrap() []error }).Unwrap()
+		if len(errs) != 3 {
+			t.Fatalf("got %d errors, want 3: %v", len(errs), errs)
+		}
+		for k, i := range []int{1, 2, 4} {
+			var row *RowError
+			lost := i == 4
+			if !errors.As(errs[k], &row) || row.Row != i || row.RID != fmt.Sprint("rid-", i) || row.Aborted == lost || (row.Rows == 1) != lost || errors.Is(row, ErrNoConsumer) != lost {
+				t.Errorf("error %d: got %+v, want row %d, lost %t", k, errs[k], i, lost)
+			}
+		}
+		if r.counters.FailedRows != 1 {
+			t.Errorf("counted %d failed rows, want 1", r.counters.FailedRows)
+		}
+		for c, want := range []int{1, 2, 2, 2} {
+			rows := r.delivered(t, worker(c))
+			if len(rows) != want {
+				t.Fatalf("consumer %d got %d rows, want %d", c, len(rows), want)
+			}
+			first := rows[0]
+			reason, _ := first["finished_reasons"].(wire.Map)
+			status, _ := reason.Get("status_code")
+			message, _ := reason.Get("message")
+			text, _ := message.(string)
+			aborted := status == int64(500) && first["output_strs"] == "" && strings.Contains(text, fmt.Sprintf("%q: a row of it cannot be detokenized", first["rids"]))
+			if aborted != (c == 1 || c == 2) {
+				t.Errorf("consumer %d: got %v %q", c, reason, first["output_strs"])
+			}
+		}
+	})
+}
+
 // TestColumnThatCannotBeCut: rows that were decoded but cannot be cut fail with
 // the first of them, counted.
 func TestColumnThatCannotBeCut(t *testing.T) {

@@ -30,10 +30,11 @@ type preparedMessage struct {
 	end int // in bytes
 }
 
-// failedRow is a row that has no message.
+// failedRow is a row that has no message, or an abort in its place.
 type failedRow struct {
-	at  rows
-	err error
+	at      rows
+	aborted bool
+	err     error
 }
 
 func newFloor(l *line) Strategy { return &floor{line: l, cutter: cutter{detok: l.detok.Fresh()}} }
@@ -56,7 +57,9 @@ func (s *floor) makeBatch() (b preparedBatch) {
 	for i := range s.cutter.view.Rows() {
 		ipc, row, err := s.cutter.cut(i)
 		if err != nil {
-			b.failed = append(b.failed, failedRow{s.cutter.at(i), err})
+			b.failed = append(b.failed, failedRow{s.cutter.at(i), ipc != nil, err})
+		}
+		if ipc == nil {
 			continue
 		}
 		b.bytes = append(b.bytes, row...)
@@ -74,7 +77,7 @@ func (s *floor) Batch([]byte) error {
 	s.prepared = s.prepared[1:]
 	s.done++
 	for _, f := range b.failed {
-		s.post.fail(f.at, f.err)
+		s.post.refuse(f.at, f.aborted, f.err)
 	}
 	start := 0
 	for _, m := range b.messages {

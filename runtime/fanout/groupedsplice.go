@@ -52,11 +52,14 @@ func (s *groupedSplice) addRow(i int) {
 	s.ends = append(s.ends, len(texts))
 	s.finishes = append(s.finishes, finish)
 	ipc := s.view.IPC(i)
-	if err == nil && ipc == nil {
-		err = ErrNoConsumer
+	sent := ipc != nil && (err == nil || finish != nil)
+	if ipc == nil {
+		err = noConsumer(err)
 	}
 	if err != nil {
-		s.post.fail(s.at(i), err)
+		s.post.refuse(s.at(i), sent, err)
+	}
+	if !sent {
 		return
 	}
 	c := s.post.visitBytes(ipc)

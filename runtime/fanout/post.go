@@ -127,6 +127,16 @@ func (p *post) fail(r rows, err error) {
 	p.errs = append(p.errs, &RowError{Row: r.first, RID: strings.Clone(r.rid), Rows: r.n, Err: err})
 }
 
+// refuse takes note of what is wrong with row r: it is lost, unless an abort is
+// sent in its place.
+func (p *post) refuse(r rows, aborted bool, err error) {
+	if !aborted {
+		p.fail(r, err)
+		return
+	}
+	p.errs = append(p.errs, &RowError{Row: r.first, RID: strings.Clone(r.rid), Aborted: true, Err: err})
+}
+
 // end flushes every consumer and returns what failed in this batch, rows by
 // their own fault first, then consumers by first appearance.
 func (p *post) end() error {

@@ -16,7 +16,9 @@ func (s *splice) Batch(frame []byte) error {
 	for i := range s.view.Rows() {
 		ipc, row, err := s.cut(i)
 		if err != nil {
-			s.post.fail(s.at(i), err)
+			s.post.refuse(s.at(i), ipc != nil, err)
+		}
+		if ipc == nil {
 			continue
 		}
 		s.post.send(s.post.visitBytes(ipc), s.at(i), row)

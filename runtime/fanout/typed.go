@@ -1,7 +1,6 @@
 package fanout
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/fanoutbench/fanoutbench/runtime/detokenizer"
@@ -55,34 +54,34 @@ func (l *line) receiveTokens(m *wire.BatchTokenIDOutput) (*typed, error) {
 	return b, nil
 }
 
-// address finds the consumer of row i, or fails the row, with err if it has one.
+// address finds the consumer of row i. err is why the row is an abort, if it is.
 func (l *line) address(b *typed, i int, ipcs []wire.Opt[string], err error) {
-	if err == nil && (i >= len(ipcs) || !ipcs[i].OK) {
-		err = ErrNoConsumer
+	known := i < len(ipcs) && ipcs[i].OK
+	if !known {
+		err = noConsumer(err)
 	}
 	if err != nil {
-		l.post.fail(b.row(i), err)
-		return
+		l.post.refuse(b.row(i), known, err)
 	}
-	b.to[i] = l.post.visit(ipcs[i].V)
+	if known {
+		b.to[i] = l.post.visit(ipcs[i].V)
+	}
 }
 
-// detokenizeTyped appends row i's text, or turns the row into an abort.
+// detokenizeTyped appends row i's text, or turns the row into an abort. The error
+// is why it did, unless the row's state was evicted.
 func (l *line) detokenizeTyped(dst []byte, m *wire.BatchTokenIDOutput, out *wire.BatchStrOutput, i int) ([]byte, error) {
 	r, err := detokenizerRow(m, i)
-	if err != nil {
-		return dst, err
-	}
-	dst, err = l.detok.Append(dst, r)
-	var evicted *detokenizer.EvictedError
-	if !errors.As(err, &evicted) {
-		return dst, err
+	if err == nil {
+		if dst, err = l.detok.Append(dst, r); err == nil {
+			return dst, nil
+		}
 	}
 	if len(out.FinishedReasons) <= i {
 		out.FinishedReasons = append(out.FinishedReasons, make([]wire.Map, i+1-len(out.FinishedReasons))...)
 	}
-	out.FinishedReasons[i] = abortReason(evicted)
-	return dst, nil
+	out.FinishedReasons[i] = abortReason(m.RIDs[i], err)
+	return dst, unlessEvicted(err)
 }
 
 // row is row i for the post.

@@ -308,4 +308,15 @@ func TestTail(t *testing.T) {
 	if q, want := tail.Quote(), `"line 995 | line 996 | line 997 | line 998 | line 999"`; q != want {
 		t.Errorf("got %s, want %s", q, want)
 	}
+	crash := "fatal error: out of memory\npanic: not the first\n" + strings.Repeat("\tstack.go:1\n", 1000)
+	for len(crash) > 0 { // the runtime writes in small pieces
+		n := min(len(crash), 7)
+		if _, err := tail.Write([]byte(crash[:n])); err != nil {
+			t.Fatal(err)
+		}
+		crash = crash[n:]
+	}
+	if q, want := tail.Quote(), `"fatal error: out of memory | ... | `; !strings.HasPrefix(q, want) {
+		t.Errorf("got %s, want %s first", q, want)
+	}
 }

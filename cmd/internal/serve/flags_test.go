@@ -74,6 +74,28 @@ func TestEverySettingHasItsFlag(t *testing.T) {
 	}
 }
 
+// The settings that SGLang has are named as it names them; these are ours alone.
+func TestFlagsAreNamedAsSGLangNamesThem(t *testing.T) {
+	own := strings.Fields(`max-body-bytes batch-send-max-tokens batch-send-max-reqs disable-batch-send fanout-strategy detokenize-method zmq in-process
+		start-timeout shutdown-timeout health-timeout sim-step-base sim-step-per-token sim-step-per-context sim-multi-byte sim-empty sim-special sim-stop`)
+	a := args.Default()
+	for _, g := range groups(&a) {
+		g.VisitAll(func(f *pflag.Flag) {
+			named := slices.Contains(strings.Fields(sglangFlags), "--"+f.Name)
+			if named == slices.Contains(own, f.Name) {
+				t.Errorf("--%s: SGLang has it: %t", f.Name, named)
+			}
+		})
+	}
+	for _, name := range strings.Fields(`model-path tokenizer-path served-model-name host port tokenizer-worker-num detokenizer-worker-num max-prefill-tokens
+		chunked-prefill-size max-running-requests max-queued-requests max-total-tokens mem-fraction-static schedule-policy disable-radix-cache
+		enable-tokenizer-batch-encode stream-interval dtype device random-seed enable-metrics log-level api-key`) {
+		if newRoot(&a).Flags().Lookup(name) == nil {
+			t.Errorf("there is no --%s", name)
+		}
+	}
+}
+
 // What SGLang's argparse makes of a command line.
 func TestSift(t *testing.T) {
 	for _, k := range []struct{ argv, kept, warned, wrong string }{

@@ -18,6 +18,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -33,6 +34,9 @@ const (
 	exitFail  = 1
 	exitUsage = 2
 )
+
+// sayGrace is how long the program's last word waits for a reader.
+const sayGrace = 2 * time.Second
 
 // partCommand runs one part as a child.
 const partCommand = "__part"
@@ -91,7 +95,15 @@ func status(stderr io.Writer, err error) int {
 	if err == nil {
 		return exitOK
 	}
-	_, _ = fmt.Fprintf(stderr, "fanoutserve: %v\n", err) // there is no other place to say it
+	said := make(chan struct{})
+	go func() {
+		defer close(said)
+		_, _ = fmt.Fprintf(stderr, "fanoutserve: %v\n", err) // there is no other place to say it
+	}()
+	select {
+	case <-said:
+	case <-time.After(sayGrace): // nobody reads it
+	}
 	var usage usageError
 	if errors.As(err, &usage) {
 		return exitUsage
@@ -126,7 +138,7 @@ func (p program) serve(ctx context.Context, a args.Args) error {
 	if err := a.Check(); err != nil {
 		return usageError{err}
 	}
-	if _, err := backend.Describe(a); err != nil { // once, not from every part
+	if _, err := backend.Slots(a); err != nil { // here too: not from a part, and those around it
 		return err
 	}
 	self, err := os.Executable()

@@ -64,12 +64,19 @@ func (r *record) String() string {
 // launch starts the program on any free port, and waits until it serves.
 func launch(t *testing.T, argv ...string) *server {
 	t.Helper()
+	return launchBy(t, exec.Command(os.Args[0]), argv...)
+}
+
+// launchBy is launch with a command that runs the program with more arguments.
+func launchBy(t *testing.T, by *exec.Cmd, argv ...string) *server {
+	t.Helper()
 	dir, err := os.MkdirTemp("", "fs")
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	s := &server{t: t, dir: dir, log: &record{}, cmd: exec.Command(os.Args[0], append([]string{"--port", "0", "--enable-metrics"}, argv...)...)}
+	s := &server{t: t, dir: dir, log: &record{}, cmd: by}
+	s.cmd.Args = append(append(s.cmd.Args, "--port", "0", "--enable-metrics"), argv...)
 	s.cmd.Env = append(os.Environ(), programVar+"=1", "TMPDIR="+dir, "GORACE=atexit_sleep_ms=0")
 	s.cmd.Stderr = s.log
 	if err := s.cmd.Start(); err != nil {

@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// Config has the numbers of a Qwen3 model, by the names of its config.json where
+// Config has the numbers of a Qwen3 or Llama model, by the names of its config.json where
 // that has them.
 type Config struct {
 	VocabSize         int
@@ -15,8 +15,10 @@ type Config struct {
 	Heads             int // num_attention_heads
 	KVHeads           int // num_key_value_heads
 	HeadDim           int
+	QKNorm            bool // false for Llama, which has no q_norm and k_norm
 	RMSNormEps        float64
 	RopeTheta         float64
+	RopeFrequencies   []float32 // of each pair, where they are scaled; nil for those of RopeTheta
 	TieWordEmbeddings bool
 	ContextLength     int // max_position_embeddings
 	EOS               []int64
@@ -36,6 +38,7 @@ func Small() Config {
 		Heads:            4,
 		KVHeads:          2,
 		HeadDim:          32,
+		QKNorm:           true,
 		RMSNormEps:       1e-6,
 		RopeTheta:        1e6,
 		ContextLength:    8192,
@@ -76,6 +79,9 @@ func (c Config) check() error {
 		if !(f.value > 0) || math.IsInf(f.value, 1) {
 			return fmt.Errorf("qwen3: %s is %v, expected a number over 0", f.name, f.value)
 		}
+	}
+	if c.RopeFrequencies != nil && len(c.RopeFrequencies) != c.HeadDim/2 {
+		return fmt.Errorf("qwen3: %d RopeFrequencies, expected %d, half of HeadDim", len(c.RopeFrequencies), c.HeadDim/2)
 	}
 	for _, id := range c.EOS {
 		if id < 0 || id >= int64(c.VocabSize) {

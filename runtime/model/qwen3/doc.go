@@ -1,4 +1,4 @@
-// Package qwen3 is the Qwen3 architecture in plain Go loops, float32 throughout:
+// Package qwen3 is the Qwen3 architecture, and Llama's, in plain Go loops, float32 throughout:
 // small models run with it as they are, and quicker code is compared with it.
 //
 // # Computation
@@ -22,6 +22,15 @@
 // norm(x) is x / √(mean of squares + RMSNormEps); silu(x) is x / (1 + exp −x). The
 // rotation takes the halves a and b of a head to a·cos − b·sin and b·cos + a·sin;
 // the angle of pair j is p · (1 / RopeTheta^(2j/HeadDim)), each step in float32.
+//
+// Llama is the same without q_norm and k_norm: QKNorm is false then, and Seeded draws
+// none. Llama 3.1 and later turn their slow pairs slower: RopeFrequencies has the
+// pairs' frequencies then.
+//
+// # Files
+//
+// [Load] makes a Config and Weights of what package checkpoint reads: all numbers
+// become float32, in memory of their own.
 //
 // # One order of sums
 //

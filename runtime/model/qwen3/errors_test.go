@@ -19,20 +19,21 @@ func wantError(t *testing.T, err error, want string) {
 
 func TestConfigsThatCannotBe(t *testing.T) {
 	for want, change := range map[string]func(*Config){
-		"VocabSize is 0, expected 1 to 1048576":   func(c *Config) { c.VocabSize = 0 },
-		"HiddenSize is -1":                        func(c *Config) { c.HiddenSize = -1 },
-		"IntermediateSize is 1048577":             func(c *Config) { c.IntermediateSize = 1<<20 + 1 },
-		"Layers is 0":                             func(c *Config) { c.Layers = 0 },
-		"KVHeads is 0":                            func(c *Config) { c.KVHeads = 0 },
-		"Heads times HeadDim is 4194304":          func(c *Config) { c.Heads = 1 << 20 },
-		"ContextLength is 0":                      func(c *Config) { c.ContextLength = 0 },
-		"4 Heads for 3 KVHeads, expected a multi": func(c *Config) { c.KVHeads = 3 },
-		"HeadDim is 7, expected an even number":   func(c *Config) { c.HeadDim = 7 },
-		"RMSNormEps is 0":                         func(c *Config) { c.RMSNormEps = 0 },
-		"RopeTheta is NaN":                        func(c *Config) { c.RopeTheta = math.NaN() },
-		"RopeTheta is +Inf":                       func(c *Config) { c.RopeTheta = math.Inf(1) },
-		"EOS has id 40, expected 0 to 39":         func(c *Config) { c.EOS = []int64{40} },
-		"EOS has id -1":                           func(c *Config) { c.EOS = []int64{-1} },
+		"VocabSize is 0, expected 1 to 1048576":          func(c *Config) { c.VocabSize = 0 },
+		"HiddenSize is -1":                               func(c *Config) { c.HiddenSize = -1 },
+		"IntermediateSize is 1048577":                    func(c *Config) { c.IntermediateSize = 1<<20 + 1 },
+		"Layers is 0":                                    func(c *Config) { c.Layers = 0 },
+		"KVHeads is 0":                                   func(c *Config) { c.KVHeads = 0 },
+		"Heads times HeadDim is 4194304":                 func(c *Config) { c.Heads = 1 << 20 },
+		"ContextLength is 0":                             func(c *Config) { c.ContextLength = 0 },
+		"4 Heads for 3 KVHeads, expected a multi":        func(c *Config) { c.KVHeads = 3 },
+		"HeadDim is 7, expected an even number":          func(c *Config) { c.HeadDim = 7 },
+		"RMSNormEps is 0":                                func(c *Config) { c.RMSNormEps = 0 },
+		"RopeTheta is NaN":                               func(c *Config) { c.RopeTheta = math.NaN() },
+		"RopeTheta is +Inf":                              func(c *Config) { c.RopeTheta = math.Inf(1) },
+		"EOS has id 40, expected 0 to 39":                func(c *Config) { c.EOS = []int64{40} },
+		"2 RopeFrequencies, expected 3, half of HeadDim": func(c *Config) { c.RopeFrequencies = make([]float32, 2) },
+		"EOS has id -1":                                  func(c *Config) { c.EOS = []int64{-1} },
 	} {
 		c := odd()
 		if change(&c); c.Heads == 1<<20 {
@@ -46,14 +47,16 @@ func TestConfigsThatCannotBe(t *testing.T) {
 }
 
 func TestWeightsThatDoNotFit(t *testing.T) {
-	tied := odd()
+	tied, bare := odd(), odd()
 	tied.TieWordEmbeddings = true
+	bare.QKNorm = false
 	for want, try := range map[string]struct {
 		config Config
 		change func(*Weights)
 	}{
 		"weights of 1 layers, expected 2":                                          {odd(), func(w *Weights) { w.Layers = w.Layers[:1] }},
 		"model.layers.1.self_attn.k_norm.weight has 5 weights, expected 1 times 6": {odd(), func(w *Weights) { w.Layers[1].KNorm = w.Layers[1].KNorm[:5] }},
+		"layer 0 has q_norm or k_norm, expected none":                              {bare, func(*Weights) {}},
 		"lm_head.weight has 0 weights, expected 40 times 18":                       {odd(), func(w *Weights) { w.Head = nil }},
 		"lm_head.weight has 720 weights, expected none":                            {tied, func(*Weights) {}},
 	} {

@@ -44,7 +44,7 @@ func (g goldenModel) config() Config {
 	c := g.Config
 	return Config{
 		VocabSize: c.VocabSize, HiddenSize: c.HiddenSize, IntermediateSize: c.IntermediateSize, Layers: c.Layers,
-		Heads: c.Heads, KVHeads: c.KVHeads, HeadDim: c.HeadDim, RMSNormEps: c.RMSNormEps, RopeTheta: c.RopeTheta,
+		Heads: c.Heads, KVHeads: c.KVHeads, HeadDim: c.HeadDim, QKNorm: true, RMSNormEps: c.RMSNormEps, RopeTheta: c.RopeTheta,
 		TieWordEmbeddings: c.TieWordEmbeddings, ContextLength: c.ContextLength,
 	}
 }

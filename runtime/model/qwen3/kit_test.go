@@ -27,7 +27,7 @@ func (k *keeper) Logprobs(logits []float32, id int64, want model.Logprobs) (mode
 // odd is a config with few numbers of each kind, quick to compute.
 func odd() Config {
 	return Config{
-		VocabSize: 40, HiddenSize: 18, IntermediateSize: 30, Layers: 2, Heads: 4, KVHeads: 2, HeadDim: 6,
+		VocabSize: 40, HiddenSize: 18, IntermediateSize: 30, Layers: 2, Heads: 4, KVHeads: 2, HeadDim: 6, QKNorm: true,
 		RMSNormEps: 1e-6, RopeTheta: 1e4, ContextLength: 512, EOS: []int64{7},
 	}
 }

@@ -75,10 +75,13 @@ func newScratch(c Config) scratch {
 // angles are the cosines and sines of each position. Every step to the angle is
 // rounded to float32, as in transformers: far out this shows in the logits.
 func angles(c Config) (cos, sin []float32) {
-	frequencies := make([]float32, c.HeadDim/2)
-	for j := range frequencies {
-		exponent := float32(2*j) / float32(c.HeadDim)
-		frequencies[j] = 1 / float32(math.Pow(c.RopeTheta, float64(exponent)))
+	frequencies := c.RopeFrequencies
+	if frequencies == nil {
+		frequencies = make([]float32, c.HeadDim/2)
+		for j := range frequencies {
+			exponent := float32(2*j) / float32(c.HeadDim)
+			frequencies[j] = 1 / float32(math.Pow(c.RopeTheta, float64(exponent)))
+		}
 	}
 	for p := range c.ContextLength {
 		for _, f := range frequencies {

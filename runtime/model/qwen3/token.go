@@ -57,12 +57,14 @@ func (m *Model) attend(l *LayerWeights, keys, values []float32, slots []int32) {
 	}
 }
 
-// place normalizes each head and rotates it to the position.
+// place normalizes each head, where the model does, and rotates it to the position.
 func (m *Model) place(heads, weight []float32, position int) {
 	dim, half := m.config.HeadDim, m.config.HeadDim/2
 	cos, sin := m.cos[position*half:][:half], m.sin[position*half:][:half]
 	for ; len(heads) > 0; heads = heads[dim:] {
-		normalize(heads[:dim], heads[:dim], weight, m.config.RMSNormEps)
+		if m.config.QKNorm {
+			normalize(heads[:dim], heads[:dim], weight, m.config.RMSNormEps)
+		}
 		rotate(heads[:dim], cos, sin)
 	}
 }

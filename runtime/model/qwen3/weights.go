@@ -19,7 +19,7 @@ type Weights struct {
 type LayerWeights struct {
 	InputNorm         []float32
 	Q, K, V           []float32
-	QNorm, KNorm      []float32
+	QNorm, KNorm      []float32 // nil without QKNorm
 	O                 []float32
 	PostAttentionNorm []float32
 	Gate, Up, Down    []float32
@@ -57,8 +57,14 @@ func (w *Weights) tensors(c Config) []tensor {
 			matrix(in+"self_attn.q_proj.weight", &l.Q, q, c.HiddenSize),
 			matrix(in+"self_attn.k_proj.weight", &l.K, kv, c.HiddenSize),
 			matrix(in+"self_attn.v_proj.weight", &l.V, kv, c.HiddenSize),
-			norm(in+"self_attn.q_norm.weight", &l.QNorm, c.HeadDim, 2),
-			norm(in+"self_attn.k_norm.weight", &l.KNorm, c.HeadDim, 1),
+		)
+		if c.QKNorm {
+			all = append(all,
+				norm(in+"self_attn.q_norm.weight", &l.QNorm, c.HeadDim, 2),
+				norm(in+"self_attn.k_norm.weight", &l.KNorm, c.HeadDim, 1),
+			)
+		}
+		all = append(all,
 			matrix(in+"self_attn.o_proj.weight", &l.O, c.HiddenSize, q),
 			norm(in+"post_attention_layernorm.weight", &l.PostAttentionNorm, c.HiddenSize, 1),
 			matrix(in+"mlp.gate_proj.weight", &l.Gate, c.IntermediateSize, c.HiddenSize),
@@ -98,6 +104,11 @@ func (w *Weights) check(c Config) error {
 	for _, t := range w.tensors(c) {
 		if len(*t.data) != t.rows*t.cols {
 			return fmt.Errorf("qwen3: %s has %d weights, expected %d times %d", t.name, len(*t.data), t.rows, t.cols)
+		}
+	}
+	for i, l := range w.Layers {
+		if !c.QKNorm && (l.QNorm != nil || l.KNorm != nil) {
+			return fmt.Errorf("qwen3: layer %d has q_norm or k_norm, expected none without QKNorm", i)
 		}
 	}
 	if c.TieWordEmbeddings && w.Head != nil {

@@ -30,23 +30,12 @@ type chatLogprobs struct {
 func (l *chatLogprobs) add(s *speller, all []manager.Position) {
 	for i := range all {
 		at := &all[i]
-		text := s.text(at.Token.ID)
-		entry := tokenLogprob{text, byteList(text), finite(at.Token.Val), make([]topTokenLogprob, 0, len(at.Top))}
+		entry := tokenLogprob{s.text(at.Token.ID), s.bytes(at.Token.ID), finite(at.Token.Val), make([]topTokenLogprob, 0, len(at.Top))}
 		for _, t := range at.Top {
-			text := s.text(t.ID)
-			entry.Top = append(entry.Top, topTokenLogprob{text, byteList(text), finite(t.Val)})
+			entry.Top = append(entry.Top, topTokenLogprob{s.text(t.ID), s.bytes(t.ID), finite(t.Val)})
 		}
 		l.Content = append(l.Content, entry)
 	}
-}
-
-// byteList is a list of numbers; encoding/json makes base64 of []byte.
-func byteList(s string) []int {
-	list := make([]int, len(s))
-	for i := range len(s) {
-		list[i] = int(s[i])
-	}
-	return list
 }
 
 // chatMessage is an answer; the last two are always null here.

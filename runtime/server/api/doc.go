@@ -54,7 +54,10 @@
 // and logprobs alike.
 //
 // The id of all chunks of an OpenAI answer is the same (SGLang: each index has its
-// own). Usage counts the prompt once for its n copies.
+// own). Usage counts the prompt once for its n copies. The bytes of a token in chat
+// logprobs are its own (SGLang: those of U+FFFD where they are no character). There
+// is an entry for every token of the answer, as completion_tokens counts them: also
+// for those of a stop that the text is cut before, and for special ones.
 //
 // # Clients that leave or do not read
 //

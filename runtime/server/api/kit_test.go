@@ -44,16 +44,19 @@ next:
 	return ids, nil
 }
 
-func (letters) AppendDecode(dst []byte, ids []int64, skipSpecial, spacesBetween bool) []byte {
-	var raw []byte
+func (letters) AppendBytes(dst []byte, ids []int64, skipSpecial bool) []byte {
 	for _, id := range ids {
 		if id < 256 {
-			raw = append(raw, byte(id))
+			dst = append(dst, byte(id))
 		} else if !skipSpecial {
-			raw = append(raw, marks[id-256]...)
+			dst = append(dst, marks[id-256]...)
 		}
 	}
-	return append(dst, strings.ToValidUTF8(string(raw), "\ufffd")...)
+	return dst
+}
+
+func (l letters) AppendDecode(dst []byte, ids []int64, skipSpecial, spacesBetween bool) []byte {
+	return append(dst, strings.ToValidUTF8(string(l.AppendBytes(nil, ids, skipSpecial)), "\ufffd")...)
 }
 
 // hold is a step of a script at which nothing comes any more.

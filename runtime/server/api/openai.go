@@ -162,6 +162,18 @@ func (s *speller) text(id int64) string {
 	return string(s.scratch)
 }
 
+// bytes are the token's own, also where they are no text by themselves: clients join
+// those of several tokens to characters. It is a list of numbers, as encoding/json
+// makes base64 of []byte.
+func (s *speller) bytes(id int64) []int {
+	s.scratch = s.tokenizer.AppendBytes(s.scratch[:0], []int64{id}, false)
+	list := make([]int, len(s.scratch))
+	for i, b := range s.scratch {
+		list[i] = int(b)
+	}
+	return list
+}
+
 // head is the part of a stream's chunks that never changes.
 func head(object string, c *common, created int64) []byte {
 	b := appendString([]byte(`data: {"id":`), c.id)

@@ -2,6 +2,7 @@ package api
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -238,5 +239,31 @@ func TestBodyTooLarge(t *testing.T) {
 	g := post(t, url+"/generate", fits+" ")
 	if want := `{"error":{"message":"the body is too large, expected at most 40 bytes"}}`; g.status != 413 || g.body != want {
 		t.Errorf("41 bytes: %d %s", g.status, g.body)
+	}
+}
+
+// sglang PR 36552: a client that left a session spoilt its next turn. There are no
+// sessions here: they are refused, as is whatever else would be left out in silence,
+// wherever it is asked for.
+func TestWhatIsLackingIsRefused(t *testing.T) {
+	for path, names := range map[string][]string{
+		"/generate":            unsupported,
+		"/v1/completions":      unsupportedOpenAI,
+		"/v1/chat/completions": unsupportedOpenAI,
+	} {
+		url := start(t, newFake(says(0, "a", byLength)))
+		for _, name := range names {
+			body := strings.TrimSuffix(requests[path], "}") + `,"` + name + `":`
+			want := name + ` is "a", expected none`
+			if g := post(t, url+path, body+`"a"}`); g.status != 400 || !strings.HasPrefix(g.message(t, path), want) {
+				t.Errorf("%s of %s: %d %s, want 400 and %q", name, path, g.status, g.body, want)
+			}
+			if g := post(t, start(t, newFake(says(0, "a", byLength)))+path, body+`null}`); g.status != 200 {
+				t.Errorf("%s null of %s: %d %s", name, path, g.status, g.body)
+			}
+		}
+	}
+	if !slices.Contains(unsupported, "session_params") || !slices.Contains(unsupported, "session_id") {
+		t.Error("sessions are not refused")
 	}
 }

@@ -16,6 +16,7 @@ import (
 type Tokenizer interface {
 	Encode(text string) ([]int64, error)
 	AppendDecode(dst []byte, ids []int64, skipSpecial, spacesBetween bool) []byte
+	AppendBytes(dst []byte, ids []int64, skipSpecial bool) []byte // what AppendDecode makes text of
 	VocabSize() int // the largest id and one
 }
 

@@ -136,7 +136,8 @@ func TestSlots(t *testing.T) {
 		{0, 0.5, 1024, 1 << 40, true, mostSlots, ""},
 		{0, 0.5, 1024, 1 << 18, true, 0, "mem_fraction_static 0.5 of 262144 bytes have room for 128 tokens of 1024 bytes, expected at least 256"},
 		{1000, 0.5, 1024, 1 << 20, true, 1000, ""},
-		{1025, 0.5, 1024, 1 << 20, true, 0, "max_total_tokens 1025 need 1049600 bytes, and 1048576 may be used"},
+		{1025, 0.5, 1024, 1 << 20, true, 0, "max_total_tokens 1025 need 1054725 bytes, and 1048576 may be used"},
+		{1 << 30, 0.5, 0, 1 << 30, true, 0, "max_total_tokens 1073741824 need 5368709120 bytes, and 1073741824 may be used"}, // sim: the scheduler's own
 		{1 << 30, 0.5, 0, math.MaxInt64, true, 1 << 30, ""},
 		{0, 0.5, 0, math.MaxInt64, true, simSlots, ""},
 		{0, 0.5, 1024, math.MaxInt64, false, mostSlots, ""},

@@ -21,6 +21,7 @@ const (
 	mostSlots  = 1 << 17 // of a model that has keys and values
 	leastSlots = 256     // fewer are no cache to serve with
 	simSlots   = 1 << 20
+	poolBytes  = 5 // that the scheduler needs for a slot (kvcache.Pool)
 )
 
 // Slots is MaxTotalTokens, or what MemFractionStatic allows; an error names the
@@ -32,7 +33,7 @@ func Slots(a args.Args) (int, error) {
 	}
 	memory := int64(math.MaxInt64)
 	known := runtime.GOOS == "linux"
-	if known && info.SlotBytes > 0 {
+	if known {
 		if memory, err = available(os.DirFS("/")); err != nil {
 			return 0, fmt.Errorf("max_total_tokens: %w", err)
 		}
@@ -45,7 +46,7 @@ func slots(a args.Args, slotBytes int, memory int64, known bool) (int, error) {
 	case a.MaxTotalTokens < 0 || a.MaxTotalTokens > math.MaxInt32:
 		return 0, fmt.Errorf("max_total_tokens is %d, expected 1 to %d, or 0 for what mem_fraction_static allows", a.MaxTotalTokens, math.MaxInt32)
 	case a.MaxTotalTokens > 0:
-		if need := int64(a.MaxTotalTokens) * int64(slotBytes); need > memory {
+		if need := int64(a.MaxTotalTokens) * int64(slotBytes+poolBytes); need > memory {
 			return 0, fmt.Errorf("too little memory for the cache asked for: max_total_tokens %d need %d bytes, and %d may be used", a.MaxTotalTokens, need, memory)
 		}
 		return a.MaxTotalTokens, nil

@@ -2,6 +2,7 @@ package counters
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"runtime"
 	"slices"
@@ -68,21 +69,50 @@ var tie = sync.OnceValue(func() instant {
 	return instant{time.Now(), ts.Nano()}
 })
 
-// Stuck lists the parts of a folder's server of which a loop is busy and has not
-// beaten for longer than after, now being [Now]. The list is sorted.
+// Process is the beat of a part's process: a Set that declares it beats it by
+// itself, whatever the part's loops do.
+var Process = Spec{Name: "process", Help: "The process, whatever its loops do.", Kind: KindBeat}
+
+// processInterval is the time between two of its beats.
+const processInterval = 500 * time.Millisecond
+
+// beatProcess beats until the Set is closed.
+func (s *Set) beatProcess() {
+	beat, tick := s.Beat(Process.Name), time.NewTicker(processInterval)
+	beat.Busy()
+	s.beating.Go(func() {
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+				beat.Busy()
+			case <-s.closing:
+				return
+			}
+		}
+	})
+}
+
+// Stuck lists the parts of a folder's server whose processes have not beaten for
+// longer than after, now being [Now]; if there are none, those of which a loop is
+// busy and has not. The list is sorted.
 func Stuck(folder string, now float64, after time.Duration) ([]string, error) {
 	parts, err := ReadFolder(folder)
 	if err != nil {
 		return nil, err
 	}
-	var stuck []string
+	var stopped, stuck []string
 	for part, values := range parts {
-		for _, v := range values {
-			if v.State == Busy && now-v.Gauge > after.Seconds() {
-				stuck = append(stuck, part)
-				break
-			}
+		late := func(v Value) bool { return v.State == Busy && now-v.Gauge > after.Seconds() }
+		if late(values[Process.Name]) {
+			stopped = append(stopped, part)
 		}
+		if slices.ContainsFunc(slices.Collect(maps.Values(values)), late) {
+			stuck = append(stuck, part)
+		}
+	}
+	if len(stopped) > 0 {
+		stuck = stopped
 	}
 	slices.Sort(stuck)
 	return stuck, nil

@@ -1,6 +1,7 @@
 package counters
 
 import (
+	"errors"
 	"math"
 	"os"
 	"path/filepath"
@@ -51,6 +52,51 @@ func TestHealthSaysWhichStageIsStuck(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantStuck(t, folder, later+100, "scheduler")
+}
+
+// A process that was stopped while it waited for work is named, and not those that wait for it in a send.
+func TestAStoppedProcessIsNamed(t *testing.T) {
+	folder := t.TempDir()
+	specs := []Spec{{"rows", "Rows.", KindBeat, nil}, Process}
+	scheduler, _ := create(t, folder, "scheduler", specs)
+	router, _ := create(t, folder, "detokenizer-router", specs)
+	detokenizer, path := create(t, folder, "detokenizer-0", specs)
+	scheduler.Beat("rows").Busy() // it sends to the router
+	router.Beat("rows").Idle()
+	wantStuck(t, folder, Now())
+	later := func(s *Set, name string) { // a minute later it has beaten
+		word := &s.metrics[name].words[0]
+		word.Store(word.Load() + 70e9<<2)
+	}
+	for _, s := range []*Set{scheduler, detokenizer} {
+		s.beatingEnds(t)
+		later(s, Process.Name)
+	}
+	router.beatingEnds(t)
+	wantStuck(t, folder, Now()+69, "detokenizer-router")
+	later(router, Process.Name)
+	wantStuck(t, folder, Now()+69, "scheduler") // a loop hangs, its process does not
+
+	first := read(t, path)[Process.Name].Gauge
+	again, path := create(t, folder, "detokenizer-1", specs)
+	for begin := read(t, path)[Process.Name].Gauge; read(t, path)[Process.Name].Gauge == begin; time.Sleep(time.Millisecond) {
+		if first == 0 || begin == 0 {
+			t.Fatal("a process that has just begun has not beaten")
+		}
+	}
+	if err := errors.Join(again.Close(), again.Close()); err != nil {
+		t.Error(err)
+	}
+	if v := read(t, path)[Process.Name]; v.State != Ended {
+		t.Errorf("after Close the beat is %+v, wanted ended", v)
+	}
+}
+
+// beatingEnds leaves the process's beat as it is, as SIGSTOP would.
+func (s *Set) beatingEnds(t *testing.T) {
+	t.Helper()
+	s.close.Do(func() { close(s.closing) })
+	s.beating.Wait()
 }
 
 func TestStuckReportsAFileThatCannotBeRead(t *testing.T) {

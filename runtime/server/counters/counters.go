@@ -1,6 +1,10 @@
 package counters
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+	"sync"
+)
 
 // Kind of a metric.
 type Kind string
@@ -34,6 +38,10 @@ type Set struct {
 	path    string
 	file    *mapping
 	metrics map[string]slot
+
+	closing chan struct{}
+	close   sync.Once
+	beating sync.WaitGroup
 }
 
 // slot is where a metric lies.
@@ -54,7 +62,11 @@ func Create(path string, specs []Spec) (*Set, error) {
 	if err != nil {
 		return nil, fmt.Errorf("counters %s: %w", path, err)
 	}
-	return &Set{path: path, file: file, metrics: slots(specs, file.words)}, nil
+	s := &Set{path: path, file: file, metrics: slots(specs, file.words), closing: make(chan struct{})}
+	if slices.ContainsFunc(specs, func(one Spec) bool { return one.Name == Process.Name }) {
+		s.beatProcess()
+	}
+	return s, nil
 }
 
 // slots deals the words out.
@@ -113,6 +125,8 @@ func (s *Set) slot(name string, kind Kind) slot {
 // The file stays, and so does the mapping while any metric is in use: a goroutine
 // that counts after Close counts still, and does not crash the process.
 func (s *Set) Close() error {
+	s.close.Do(func() { close(s.closing) })
+	s.beating.Wait()
 	for name, m := range s.metrics {
 		if m.spec.Kind == KindBeat {
 			s.Beat(name).end()

@@ -26,7 +26,9 @@
 // that died while it was busy is stuck; one that closed its Set is not. A single
 // step must not take longer than the time that Stuck is asked about, and a loop
 // that can block in a send is busy while it does: it is the stage behind it that
-// is full, and both are named.
+// is full, and both are named. A process that was stopped while it waited is not
+// busy, and makes those before it look stuck; so a part declares [Process] too, and
+// where one of these is late Stuck names no other.
 //
 // # The file
 //

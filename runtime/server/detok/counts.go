@@ -18,10 +18,12 @@ var both = []counters.Spec{
 	counter("opaque_decodes", "Opaque columns opened."),
 	counter("rows_unreachable", "Dropped rows: where they go to cannot be reached."),
 	counter("rows_refused", "Dropped rows: they cannot be handled for what they hold."),
+	counter("rows_aborted", "Rows that cannot be detokenized: an abort was sent in their place."),
 	counter("frames_malformed", "Frames that were dropped as a whole."),
 	counter("freeze_gc_requests", "Requests to freeze the garbage collector, which Go does not do."),
 	counter("peers_dropped", "Senders that broke the transport's rules."),
 	{Name: "loop", Help: "The loop that handles batches.", Kind: counters.KindBeat},
+	counters.Process,
 }
 
 var detokenizerSpecs = append([]counters.Spec{

@@ -198,6 +198,38 @@ func TestWorkerTimeout(t *testing.T) {
 	d.Stop("detokenizer-0")
 }
 
+// TestGoneForGood: a part ends some time after it could not reach another, since
+// clients whose rows were dropped would wait for ever.
+func TestGoneForGood(t *testing.T) {
+	o := testOptions()
+	o.workerTimeout, o.grace = 20*time.Millisecond, 20*time.Millisecond
+	d := one(t, defaultArgs(), o)
+	postBatches(t, d.Connect("detokenizer-0"), [][]row{{{rid: "a", ipc: d.Env.Endpoint("worker-9"), ids: []int64{'a'}}}})
+	if err := d.Result(); err == nil || !strings.Contains(err.Error(), "worker-9") {
+		t.Errorf("got %v, want that worker-9 cannot be reached", err)
+	}
+
+	a := defaultArgs()
+	a.DetokenizerWorkerNum = 1
+	left := one(t, a, testOptions())
+	r := start(t, left.Env.Folder, part.ID{Kind: part.DetokenizerRouter}, a, o)
+	r.AwaitReady()
+	left.Stop("detokenizer-0")
+	push := r.Connect("detokenizer-router")
+	frame := batch(t, []row{{rid: "a", ids: []int64{'a'}}})
+	ended := make(chan struct{})
+	go func() { // the first rows may still be taken by the kernel
+		defer close(ended)
+		for push.Send(frame) == nil && push.Flush() == nil {
+			time.Sleep(time.Millisecond)
+		}
+	}()
+	if err := r.Result(); err == nil || !strings.Contains(err.Error(), "detokenizer 0") {
+		t.Errorf("got %v, want that detokenizer 0 cannot be reached", err)
+	}
+	<-ended
+}
+
 // TestEndsWhileItDials: a worker that is waited for does not keep the end.
 func TestEndsWhileItDials(t *testing.T) {
 	o := testOptions()

@@ -21,6 +21,8 @@ const (
 	// sendTimeout is how long a batch waits for a worker or detokenizer that
 	// receives nothing, before it counts as gone.
 	sendTimeout = 30 * time.Second
+	// goneGrace is how long a part goes on when one that it sends to is gone.
+	goneGrace = 5 * time.Second
 )
 
 // options are what tests change.
@@ -28,11 +30,13 @@ type options struct {
 	tokenizer     func(args.Args) (detokenizer.Decoder, error)
 	capacity      int           // of states; 0: the detokenizer's own
 	workerTimeout time.Duration // see the constant
+	grace         time.Duration // goneGrace
 }
 
 var defaults = options{
 	tokenizer:     func(a args.Args) (detokenizer.Decoder, error) { return backend.NewTokenizer(a) },
 	workerTimeout: workerTimeout,
+	grace:         goneGrace,
 }
 
 // Run is the life of a detokenizer or of the router before several of them.

@@ -69,8 +69,8 @@ func (d *detok) Frame(_ context.Context, frame []byte) error {
 		return nil
 	}
 	before := d.states.Evicted()
-	d.take(frame)
+	err := d.take(frame)
 	d.evicted.Add(uint64(d.states.Evicted() - before))
 	d.live.Set(float64(d.states.Len()))
-	return nil
+	return err
 }

@@ -4,12 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
 	"github.com/fanoutbench/fanoutbench/runtime/detokenizer"
+	"github.com/fanoutbench/fanoutbench/runtime/fanout"
 	"github.com/fanoutbench/fanoutbench/runtime/server/args"
 	"github.com/fanoutbench/fanoutbench/runtime/tokenizer"
 	"github.com/fanoutbench/fanoutbench/runtime/wire"
@@ -142,51 +142,75 @@ func TestEvictedState(t *testing.T) {
 	})
 }
 
-// TestRefusedRows: a row without a worker, and one whose offset is beyond its ids,
-// are dropped and counted; their neighbours arrive.
+// TestRefusedRows: one whose offset is beyond its ids becomes an abort with status
+// 500, and its neighbours arrive.
 func TestRefusedRows(t *testing.T) {
 	each(t, func(t *testing.T, a args.Args) {
 		d := one(t, a, testOptions())
 		list, ipcs := inboxes(t, d.Env, 2)
 		postBatches(t, d.Connect("detokenizer-0"), [][]row{{
 			{rid: "a", ipc: ipcs[0], ids: []int64{'a'}, finish: byLength},
-			{rid: "b", ids: []int64{'b'}, finish: byLength},
-			{rid: "c", ipc: ipcs[1], ids: []int64{'c'}, offset: 2, finish: byLength},
+			{rid: "c", ipc: ipcs[1], ids: []int64{'c'}, offset: 2},
 			{rid: "d", ipc: ipcs[1], ids: []int64{'d'}, finish: byLength},
 		}})
 		if r := take(t, list[0], 1)[0]; r.rid != "a" || r.text != "a" {
 			t.Errorf("got %+v, want row a", r)
 		}
-		if r := take(t, list[1], 1)[0]; r.rid != "d" || r.text != "d" {
+		rows := take(t, list[1], 2)
+		if status, _ := rows[0].finish.Get("status_code"); rows[0].rid != "c" || status != int64(500) || rows[0].text != "" {
+			t.Errorf("got %+v, want row c as an abort", rows[0])
+		}
+		if r := rows[1]; r.rid != "d" || r.text != "d" {
 			t.Errorf("got %+v, want row d", r)
 		}
-		d.AwaitCount("rows_dropped_detokenizer", 2)
-		d.AwaitCount("rows_refused", 2)
-		d.AwaitCount("rows_unreachable", 0)
-		if log := d.Log.String(); !strings.Contains(log, `rid \"b\"`) || !strings.Contains(log, `rid \"c\"`) {
-			t.Errorf("the log does not name both rows:\n%s", log)
-		}
+		d.AwaitCount("rows_aborted", 1)
+		d.AwaitCount("rows_dropped_detokenizer", 0)
 		d.Stop("detokenizer-0")
+		if log := d.Log.String(); !strings.Contains(log, `rid \"c\"`) || !strings.Contains(log, "read offset 2") {
+			t.Errorf("the log does not name row c and its fault:\n%s", log)
+		}
 	})
 }
 
-// TestMalformedFrames: what is no batch is counted, and the batch behind it
-// arrives; where rows can be counted, they are dropped ones.
-func TestMalformedFrames(t *testing.T) {
-	d := one(t, defaultArgs(), testOptions())
-	list, ipcs := inboxes(t, d.Env, 1)
-	good := []row{{rid: "a", ipc: ipcs[0], ids: []int64{'a'}, finish: byLength}}
-	whole := batch(t, slices.Repeat(good, 3))
-	push := d.Connect("detokenizer-0")
-	post(t, push, []byte{}, []byte("garbage"), []byte("\x91\xa4Nope"), []byte("\xdd\xff\xff\xff\xff"), []byte("\x93\xa8AbortReq\xa1r\xc0"), whole[:len(whole)-1])
-	postBatches(t, push, [][]row{good})
-	if r := take(t, list[0], 1)[0]; r.text != "a" {
-		t.Errorf("got %+v, want the good row", r)
+// TestRowWithoutWorker: nobody can be told, so the part ends, when its neighbours
+// have been sent.
+func TestRowWithoutWorker(t *testing.T) {
+	each(t, func(t *testing.T, a args.Args) {
+		d := one(t, a, testOptions())
+		list, ipcs := inboxes(t, d.Env, 1)
+		postBatches(t, d.Connect("detokenizer-0"), [][]row{{
+			{rid: "a", ipc: ipcs[0], ids: []int64{'a'}},
+			{rid: "b", ids: []int64{'b'}},
+			{rid: "c", ipc: ipcs[0], ids: []int64{'c'}},
+		}})
+		take(t, list[0], 2)
+		if err := d.Result(); err == nil || !strings.Contains(err.Error(), "detokenizer-0: ") || !strings.Contains(err.Error(), `"b"`) || !errors.Is(err, fanout.ErrNoConsumer) {
+			t.Errorf("got %v, want that row b has no worker", err)
+		}
+	})
+}
+
+// malformed are frames that are no batches, and how many rows each is known to have.
+func malformed(t *testing.T) map[string]uint64 {
+	whole := batch(t, []row{{rid: "a", ids: []int64{'a'}}, {rid: "b", ids: []int64{'b'}}})
+	return map[string]uint64{
+		"": 0, "garbage": 0, "\x91\xa4Nope": 0, "\xdd\xff\xff\xff\xff": 0, "\x93\xa8AbortReq\xa1r\xc0": 0,
+		string(whole[:len(whole)-1]): 2,
 	}
-	d.AwaitCount("frames_malformed", 6)
-	d.AwaitCount("rows", 3+1)
-	d.AwaitCount("rows_dropped_detokenizer", 3)
-	d.Stop("detokenizer-0")
+}
+
+// TestMalformedFrames: after what is no batch the part ends, as nobody knows whose
+// rows it had; where they can be counted, they are dropped ones.
+func TestMalformedFrames(t *testing.T) {
+	for frame, rows := range malformed(t) {
+		d := one(t, defaultArgs(), testOptions())
+		post(t, d.Connect("detokenizer-0"), []byte(frame))
+		if err := d.Result(); err == nil || !strings.Contains(err.Error(), "detokenizer-0: a frame of the scheduler is no batch") {
+			t.Errorf("%q: got %v, want that it is no batch", frame, err)
+		}
+		d.AwaitCount("frames_malformed", 1)
+		d.AwaitCount("rows_dropped_detokenizer", rows)
+	}
 }
 
 // TestIdle: a batch without rows and a FreezeGCReq go to nobody and are no fault.

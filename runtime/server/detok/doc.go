@@ -14,7 +14,7 @@
 //	BatchTokenIDOutput, BatchEmbeddingOutput   rows, see packages fanout and router
 //	a batch without rows (an idle step)        from the router to every detokenizer, from those to nobody
 //	FreezeGCReq                                the same; Go has nothing to freeze, so it is only counted
-//	anything else                              logged and counted
+//	anything else                              a fault of the scheduler: the part ends with an error
 //
 // # Connections
 //
@@ -26,21 +26,29 @@
 //
 // # Rows that are dropped
 //
-// A row is dropped where its consumer cannot be reached or where it cannot be
-// detokenized or sent for what it holds; its neighbours go on. A frame that
-// cannot be read is dropped with as many rows as its first bytes announce. All
-// of them are counted in rows_dropped_detokenizer or rows_dropped_router, and
-// logged (see intake.Faults). A row whose state was evicted is not dropped: its
-// client gets it as an abort (package fanout).
+// A client whose row is dropped would wait for ever, as its worker sees a hole only
+// when a later row comes. So a row that cannot be detokenized, or whose state was
+// evicted, is not dropped: its client gets it as an abort (package fanout), and the
+// worker has the scheduler end the request. Where nobody can be told the part ends
+// with an error, and the server with it, which tells every client:
+//
+//   - at once, when a frame is no batch, a row has no worker, or a batch cannot be
+//     cut: the scheduler is at fault, and its next frame would be no better;
+//   - after goneGrace, when a worker or detokenizer cannot be reached: it has died,
+//     which the supervisor sees sooner and then names, or it took nothing for
+//     sendTimeout. Until then its rows are dropped, and the others' go on.
+//
+// Rows that were dropped are counted in rows_dropped_detokenizer or
+// rows_dropped_router: of a frame that cannot be read as many as its first bytes
+// announce. Faults are logged (see intake.Faults).
 //
 // What was written to a worker that dies before it reads is dropped by nobody:
 // it stays in flight.
 //
 // # Errors
 //
-// A detokenizer's connections concern only the rows of one worker, so nothing but
-// its PULL ends it once it is ready, and its router neither. Before, everything
-// does: a tokenizer that cannot be made, a strategy that is not known or that
-// needs prepared frames (floor), a method that the vocabulary does not allow, a
+// Besides, a part ends with its PULL's, and before it is ready with any: a
+// tokenizer that cannot be made, a strategy that is not known or that needs
+// prepared frames (floor), a method that the vocabulary does not allow, a
 // detokenizer that does not answer.
 package detok

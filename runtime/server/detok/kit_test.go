@@ -51,7 +51,7 @@ func defaultArgs() args.Args {
 }
 
 func testOptions() options {
-	return options{tokenizer: vocabulary, workerTimeout: parttest.Patience}
+	return options{tokenizer: vocabulary, workerTimeout: parttest.Patience, grace: parttest.Patience}
 }
 
 func start(t testing.TB, folder string, id part.ID, a args.Args, o options) *running {

@@ -3,6 +3,9 @@ package detok
 import (
 	"context"
 	"errors"
+	"fmt"
+	"sync"
+	"time"
 
 	"github.com/fanoutbench/fanoutbench/runtime/fanout"
 	"github.com/fanoutbench/fanoutbench/runtime/router"
@@ -30,6 +33,9 @@ type loop struct {
 	batch    func(frame []byte) error // the strategy's
 	counted  func() fanout.Counters   // the strategy's, so far
 	reported fanout.Counters          // of those, what is in the counters above
+
+	fail    context.CancelCauseFunc // ends serve with an error; only there while it runs
+	condemn sync.Once
 }
 
 func newLoop(e part.Env, o options, set *counters.Set, faults *intake.Faults) *loop {
@@ -44,9 +50,18 @@ func newLoop(e part.Env, o options, set *counters.Set, faults *intake.Faults) *l
 	}
 }
 
-// serve receives for h until ctx ends.
-func (l *loop) serve(ctx context.Context, pull transport.Pull, h intake.Handler) error {
-	return intake.Serve(ctx, pull, l.counts.Beat("loop"), h)
+// serve receives for h until ctx ends, or rows were lost whose clients cannot be told.
+func (l *loop) serve(parent context.Context, pull transport.Pull, h intake.Handler) error {
+	ctx, fail := context.WithCancelCause(parent)
+	defer fail(nil)
+	l.fail = fail
+	if err := intake.Serve(ctx, pull, l.counts.Beat("loop"), h); err != nil {
+		return err
+	}
+	if cause := context.Cause(ctx); cause != context.Cause(parent) {
+		return cause
+	}
+	return nil
 }
 
 // Flush has nothing to do: a strategy flushes each batch.
@@ -58,8 +73,9 @@ func (l *loop) Peer(err error) {
 	l.faults.Log("a sender of batches broke the transport's rules", "error", err)
 }
 
-// take hands one frame to the strategy, and counts what became of its rows.
-func (l *loop) take(frame []byte) {
+// take hands one frame to the strategy, and counts what became of its rows. An
+// error is a fault of the scheduler that no client can be told of.
+func (l *loop) take(frame []byte) error {
 	rows, unknown := wire.CountRows(frame)
 	err := l.batch(frame)
 	now := l.counted()
@@ -68,41 +84,59 @@ func (l *loop) take(frame []byte) {
 	l.bytes.Add(uint64(now.Bytes - l.reported.Bytes))
 	l.opaqueDecodes.Add(uint64(now.OpaqueDecodes - l.reported.OpaqueDecodes))
 	l.reported = now
-	if err != nil && l.faulty(err) && unknown == nil {
-		failed += int64(rows) // none of them was looked at
+	var fatal error
+	if err != nil {
+		var whole bool
+		if whole, fatal = l.faulty(err); whole && unknown == nil {
+			failed += int64(rows) // none of them was looked at
+		}
 	}
 	l.batches.Add(1)
 	l.rows.Add(uint64(rows)) // 0 where they are unknown
 	l.dropped.Add(uint64(failed))
+	return fatal
 }
 
 // faulty logs and counts what went wrong with a batch, and tells whether it was
-// the frame as a whole.
-func (l *loop) faulty(err error) (whole bool) {
+// the frame as a whole, and what the part cannot go on after.
+func (l *loop) faulty(err error) (whole bool, fatal error) {
 	joined, ok := err.(interface{ Unwrap() []error })
 	if !ok {
 		return l.fault(err)
 	}
+	var all []error
 	for _, one := range joined.Unwrap() {
-		whole = l.fault(one) || whole
+		w, f := l.fault(one)
+		whole, all = whole || w, append(all, f)
 	}
-	return whole
+	return whole, errors.Join(all...)
 }
 
-func (l *loop) fault(err error) (whole bool) {
+func (l *loop) fault(err error) (whole bool, fatal error) {
 	if n, ok := unreachable(err); ok {
 		l.counts.Counter("rows_unreachable").Add(uint64(n))
 		l.faults.Log("rows were dropped: where they go to cannot be reached", "rows", n, "error", err)
-		return false
+		l.giveUp(err)
+		return false, nil
 	}
-	if n, ok := refused(err); ok {
-		l.counts.Counter("rows_refused").Add(uint64(n))
-		l.faults.Log("rows were dropped for what they hold", "rows", n, "error", err)
-		return false
+	n, aborted, ok := refused(err)
+	switch {
+	case !ok:
+		l.counts.Counter("frames_malformed").Add(1)
+		return true, fmt.Errorf("a frame of the scheduler is no batch: %w", err)
+	case aborted:
+		l.counts.Counter("rows_aborted").Add(1)
+		l.faults.Log("a row cannot be handled for what it holds", "error", err)
+		return false, nil
 	}
-	l.counts.Counter("frames_malformed").Add(1)
-	l.faults.Log("a frame was dropped: it is no batch", "error", err)
-	return true
+	l.counts.Counter("rows_refused").Add(uint64(n))
+	return false, fmt.Errorf("the scheduler sent what cannot be handled: %w", err)
+}
+
+// giveUp ends the part in a while: the clients of the rows in err cannot be told.
+// If the peer has died the server ends before that, and names it, not this part.
+func (l *loop) giveUp(err error) {
+	l.condemn.Do(func() { time.AfterFunc(l.options.grace, func() { l.fail(err) }) })
 }
 
 // unreachable is how many rows could not be sent, if that is what err says.
@@ -118,15 +152,16 @@ func unreachable(err error) (rows int, ok bool) {
 	return 0, false
 }
 
-// refused is how many rows were dropped for their own fault, if that is what err says.
-func refused(err error) (rows int, ok bool) {
+// refused is how many rows were dropped for their own fault, if that is what err
+// says, or whether one was aborted.
+func refused(err error) (rows int, aborted, ok bool) {
 	var row *fanout.RowError
 	var routed *router.RowError
 	switch {
 	case errors.As(err, &row):
-		return row.Rows, true
+		return row.Rows, row.Aborted, true
 	case errors.As(err, &routed):
-		return routed.Rows, true
+		return routed.Rows, false, true
 	}
-	return 0, false
+	return 0, false, false
 }

@@ -91,8 +91,7 @@ func (s *share) Frame(ctx context.Context, frame []byte) error {
 		s.broadcast(frame)
 		return nil
 	}
-	s.take(frame)
-	return nil
+	return s.take(frame)
 }
 
 // broadcast sends a frame that is no batch to every detokenizer.
@@ -104,6 +103,7 @@ func (s *share) broadcast(frame []byte) {
 		}
 		if err != nil {
 			s.faults.Log("a detokenizer cannot be reached", "detokenizer", i, "error", err)
+			s.giveUp(fmt.Errorf("detokenizer-%d: %w", i, err))
 		}
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"os"
 	"reflect"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -114,23 +113,21 @@ func TestRouterBroadcasts(t *testing.T) {
 	s.stop()
 }
 
-// TestRouterMalformed: what is no batch is counted and goes to nobody, and the
-// batch behind it arrives.
+// TestRouterMalformed: it ends after what is no batch, like a detokenizer.
 func TestRouterMalformed(t *testing.T) {
-	s := several(t, defaultArgs(), 2)
-	list, ipcs := inboxes(t, s.router.Env, 1)
-	good := []row{{rid: "a", ipc: ipcs[0], ids: []int64{'a'}, finish: byLength}}
-	whole := batch(t, slices.Repeat(good, 5))
-	push := s.router.Connect("detokenizer-router")
-	post(t, push, []byte{}, []byte("\x91\xa4Nope"), whole[:len(whole)-1])
-	postBatches(t, push, [][]row{good})
-	take(t, list[0], 1)
-	s.router.AwaitCount("frames_malformed", 3)
-	s.router.AwaitCount("rows_dropped_router", 5)
-	for _, d := range s.detoks {
-		d.AwaitCount("frames_malformed", 0)
+	for frame, rows := range malformed(t) {
+		s := several(t, defaultArgs(), 2)
+		post(t, s.router.Connect("detokenizer-router"), []byte(frame))
+		if err := s.router.Result(); err == nil || !strings.Contains(err.Error(), "detokenizer-router: a frame of the scheduler is no batch") {
+			t.Errorf("%q: got %v, want that it is no batch", frame, err)
+		}
+		s.router.AwaitCount("frames_malformed", 1)
+		s.router.AwaitCount("rows_dropped_router", rows)
+		for _, d := range s.detoks {
+			d.AwaitCount("batches", 0)
+			d.Stop(d.Env.ID.String())
+		}
 	}
-	s.stop()
 }
 
 // TestBeforeTheDetokenizers: the scheduler connects and sends while there is no

@@ -11,6 +11,7 @@ import (
 // there; the others are ours.
 var specs = []counters.Spec{
 	{Name: "loop", Help: "The scheduler's loop.", Kind: counters.KindBeat},
+	counters.Process,
 	{Name: "rows_built", Help: "Rows that the scheduler built.", Kind: counters.KindCounter},
 	{Name: "malformed_messages", Help: "Messages, and senders of none, that were refused.", Kind: counters.KindCounter},
 	{Name: "model_errors", Help: "Batches that the model failed at.", Kind: counters.KindCounter},

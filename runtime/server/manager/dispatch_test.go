@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"reflect"
 	"slices"
 	"testing"
@@ -128,6 +129,8 @@ func TestCopiesGoWhenTheirPromptsAreCached(t *testing.T) {
 	a, b := item("mine", "aa"), item("", "bb")
 	a.Params.Stop, a.Params.MinNewTokens, a.ReturnLogprob, a.TopLogprobsNum, a.LogprobStartLen = []string{"z"}, 3, true, 2, 0
 	a.CacheSalt = "salt"
+	seed := int64(math.MaxInt64)
+	b.Params.SamplingSeed = &seed
 	c := k.submit(3, a, b)
 	sent := k.router.sent()
 	if got, want := shape(sent), []string{"one aa", "one bb", "one aa", "one aa", "one aa", "one bb", "one bb", "one bb"}; !slices.Equal(got, want) {
@@ -146,6 +149,9 @@ func TestCopiesGoWhenTheirPromptsAreCached(t *testing.T) {
 		}
 		if i > 1 && (p.MaxNewTokens != 8 || !r.Stream) {
 			t.Errorf("a copy is %+v", r)
+		}
+		if copied := i >= 5; copied && *p.SamplingSeed != []int64{math.MaxInt64, math.MinInt64, math.MinInt64 + 1}[i-5] {
+			t.Errorf("copy %d has the seed %d", i-5, *p.SamplingSeed)
 		}
 		if salted := text(r.InputIDs) == "aa"; salted != (r.CacheSalt == "salt") {
 			t.Errorf("cache_salt of %q is %q", text(r.InputIDs), r.CacheSalt)

@@ -35,8 +35,10 @@
 // With n over 1 each prompt is first computed alone (max_new_tokens 0, no stream,
 // a rid of its own) and waited for, which puts it into the cache; then its n copies
 // go, with fresh rids, and the items' own rids are not used, as in SGLang: Abort
-// knows the copies by the rids that their Updates have. An abort of a run that
-// caches a prompt is Submit's error.
+// knows the copies by the rids that their Updates have. Copy j of an item with a
+// sampling seed has that seed plus j (ours; in SGLang all copies have the same
+// seed, and so the same text). An abort of a run that caches a prompt is Submit's
+// error.
 //
 // # Lengths
 //
@@ -50,7 +52,8 @@
 // A row's number within its request is in customized_info, under "row", from 0
 // (see package counters). A row that came before is dropped. A number left out is
 // a hole in the text: the request ends with an abort, status 500, and so it does
-// where a row cannot be read. Rows that come after that, or after the client left,
+// where a row cannot be read. A last row that is an abort with status 500 may be a
+// detokenizer's, so the scheduler is asked to end the request as well. Rows that come after that, or after the client left,
 // are counted as rows_dropped_client_left; those of a rid that the map lacks as
 // rows_dropped_unknown. A doubled row is in neither.
 //

@@ -113,7 +113,8 @@ type Manager struct {
 	once       sync.Once     // of registered
 
 	backlog, strays, faults limiter
-	found                   []*slot // Receive's: those of a frame's rows
+	found                   []*slot  // Receive's: those of a frame's rows
+	lost                    []string // likewise: rids that ended for a fault of the server's
 }
 
 var _ Service = (*Manager)(nil)

@@ -35,7 +35,8 @@ func Specs() []counters.Spec {
 	}
 	return append(specs,
 		counters.Spec{Name: "receiving", Help: "The loop that receives rows and answers.", Kind: counters.KindBeat},
-		counters.Spec{Name: "sending", Help: "Whoever sends to the router.", Kind: counters.KindBeat})
+		counters.Spec{Name: "sending", Help: "Whoever sends to the router.", Kind: counters.KindBeat},
+		counters.Process)
 }
 
 // metrics are the same, by field.

@@ -85,10 +85,24 @@ func (m *Manager) rows(b *wire.BatchStrOutput, now time.Time) error {
 		if wrong := s.call.row(s, &batch, i, now, &t); wrong != nil {
 			m.report(s, wrong, !batch.last(i), now)
 		}
+		if batch.last(i) && isInternal(b.FinishedReasons[i]) {
+			m.lost = append(m.lost, s.rid)
+		}
 	}
 	m.count(&t)
 	m.logUnknown(&t, b.RIDs, now)
+	if len(m.lost) > 0 {
+		go m.sendAborts(m.lost, "a row of it was lost")
+		m.lost = nil
+	}
 	return nil
+}
+
+// isInternal says whether a request failed for no fault of its own. It may be the
+// word of a detokenizer that could not make a row's text, and then the scheduler
+// goes on; if it is the scheduler's own, an AbortReq for what has ended does nothing.
+func isInternal(finished wire.Map) bool {
+	return get[string](finished, "type") == "abort" && get[int64](finished, "status_code") == 500
 }
 
 // find looks up a frame's rows. Those with a finished reason are the scheduler's

@@ -200,6 +200,28 @@ func (k *kit) abortedOnce(rid string) {
 	}
 }
 
+// An abort with status 500 may be a detokenizer's, which the scheduler does not know of: without an
+// AbortReq it would compute to the last token, for nobody.
+func TestAnAbortOfTheDetokenizerEndsTheRequestAtTheScheduler(t *testing.T) {
+	k := start(t, nil)
+	failed, refused, good := k.submit(1, item("failed", "x")), k.submit(1, item("refused", "x")), k.submit(1, item("good", "x"))
+	status := func(n int64) wire.Map { return reason("abort", wire.Pair{Key: "status_code", Value: n}) }
+	k.rows(
+		row{rid: "good", number: int64(0), finish: stopped()},
+		row{rid: "refused", number: int64(0), finish: status(400)},
+		row{rid: "failed", number: int64(0), finish: status(500)},
+	)
+	for _, c := range []Call{failed, refused, good} {
+		if u := next(t, c); u.Finish == nil {
+			t.Errorf("got %+v, want the finish", u)
+		}
+		ended(t, c)
+	}
+	k.abortedOnce("failed")
+	k.rows(row{rid: "failed", number: int64(1)}) // the scheduler went on meanwhile
+	k.counts("rows_delivered=3", "rows_dropped_unknown=1")
+}
+
 func TestADoubledLastRowDoesNotLeaveItsCallerWaiting(t *testing.T) {
 	k := start(t, nil)
 	c := k.submit(1, item("r", "x"))

@@ -130,12 +130,18 @@ func (m *Manager) frame(r request.Message) ([]byte, error) {
 }
 
 // copies makes n requests of each, with rids of their own: index is
-// item · n + copy.
+// item · n + copy. A seed goes up by one from copy to copy: n draws from one seed
+// would be the same text n times.
 func copies(reqs []request.TokenizedGenerateReqInput, n int) []request.TokenizedGenerateReqInput {
 	all := make([]request.TokenizedGenerateReqInput, 0, len(reqs)*n)
 	for _, r := range reqs {
-		for range n {
+		seed := r.SamplingParams.SamplingSeed
+		for i := range n {
 			r.RID = newRID()
+			if seed != nil {
+				own := *seed + int64(i) // wraps around, as any seed will do
+				r.SamplingParams.SamplingSeed = &own
+			}
 			all = append(all, r)
 		}
 	}

@@ -15,6 +15,7 @@ var specs = []counters.Spec{
 	counter("peers_dropped", "Senders that broke the transport's rules."),
 	{Name: "requests", Help: "The pump from the HTTP workers to the scheduler.", Kind: counters.KindBeat},
 	{Name: "answers", Help: "The pump from the scheduler to the HTTP workers.", Kind: counters.KindBeat},
+	counters.Process,
 }
 
 func counter(name, help string) counters.Spec {

@@ -18,6 +18,12 @@
 // A fault of the sockets, of a row that cannot be read or of the listener is an
 // error of the part; its clients get it too.
 //
+// # Clients
+//
+// A worker accepts only as many connections as leave the process the descriptors
+// that its parts need among themselves; further clients wait in the kernel until
+// one leaves or is cut off for saying nothing.
+//
 // # Designs dropped
 //
 // Serving HTTP only when registered: a probe would be refused and not told that

@@ -58,7 +58,20 @@ func (t *task) start(f func() error) {
 }
 
 // Run is the part's life.
-func Run(ctx context.Context, e part.Env) (err error) {
+func Run(ctx context.Context, e part.Env) error {
+	files, err := openFiles()
+	var most int
+	if err == nil {
+		most, err = connections(e.Args, files)
+	}
+	if err != nil {
+		return errors.Join(err, e.Listener.Close())
+	}
+	e.Listener = limit(e.Listener, most)
+	return run(ctx, e)
+}
+
+func run(ctx context.Context, e part.Env) (err error) {
 	defer func() { err = errors.Join(err, closed(e.Listener.Close())) }() // if api.Serve has not
 	set, err := counters.Create(part.CountersPath(e.Folder, e.ID), manager.Specs())
 	if err != nil {

@@ -38,6 +38,13 @@
 // that are neither delivered nor dropped for a reason, or that came twice, are an
 // error: they are the fault that this project is there to find.
 //
+// # The log
+//
+// All parts' lines go through the supervisor, and whoever reads its log may stand
+// still: a paused terminal, a pipe that nobody empties. Nobody waits for that: what
+// does not fit into spoolLimit is left out, and the log says how much when it is
+// read again. A log whose end could not be written makes the status 1.
+//
 // # The port
 //
 // Each worker has a listener of its own on the one port (SO_REUSEPORT), and the

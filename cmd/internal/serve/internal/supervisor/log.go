@@ -22,6 +22,8 @@ func NewLogger(w io.Writer, name, level string) *slog.Logger {
 	return (&sink{w: w}).logger(name, level)
 }
 
+const timeForm = "2006-01-02 15:04:05"
+
 // sink is a log that several write to.
 type sink struct {
 	mu sync.Mutex
@@ -52,7 +54,7 @@ func (h *handler) Enabled(_ context.Context, l slog.Level) bool { return l >= h.
 
 func (h *handler) Handle(_ context.Context, r slog.Record) error {
 	var line strings.Builder
-	fmt.Fprintf(&line, "[%s %s] ", r.Time.Format("2006-01-02 15:04:05"), h.name)
+	fmt.Fprintf(&line, "[%s %s] ", r.Time.Format(timeForm), h.name)
 	switch {
 	case r.Level >= slog.LevelError:
 		line.WriteString("ERROR: ")

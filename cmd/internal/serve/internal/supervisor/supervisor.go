@@ -47,7 +47,9 @@ type server struct {
 // request was answered and every row accounted for. Nothing of it is left after
 // Run: no process, no socket, no folder.
 func Run(ctx context.Context, c Config) (err error) {
-	s := &server{Config: c, out: &sink{w: c.Log}, ids: part.All(c.Args)}
+	log := newSpool(c.Log, spoolLimit)
+	defer func() { err = errors.Join(err, log.close(spoolGrace)) }()
+	s := &server{Config: c, out: &sink{w: log}, ids: part.All(c.Args)}
 	s.slog = s.out.logger("supervisor", c.Args.LogLevel)
 	base, err := folderBase(c.TempDir)
 	if err != nil {

@@ -1,0 +1,126 @@
+package qwen3
+
+import (
+	"encoding/json"
+	"math"
+	"os"
+	"path/filepath"
+	"reflect"
+	"testing"
+
+	"github.com/fanoutbench/fanoutbench/runtime/model"
+)
+
+// loaded is what scripts/checkpoint_golden.py wrote of one model's files: the logits
+// of transformers, in float32, at every position.
+type loaded struct {
+	Name   string
+	Prompt []int64
+	Logits [][]float32
+}
+
+const files = "../checkpoint/testdata"
+
+func readLoaded(t *testing.T) []loaded {
+	t.Helper()
+	raw, err := os.ReadFile(filepath.Join(files, "logits.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var g struct{ Models []loaded }
+	if err := json.Unmarshal(raw, &g); err != nil {
+		t.Fatal(err)
+	}
+	if len(g.Models) != 4 {
+		t.Fatalf("%d models, want four", len(g.Models))
+	}
+	return g.Models
+}
+
+func load(t *testing.T, name string) (Config, *Weights) {
+	t.Helper()
+	c, w, err := Load(filepath.Join(files, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c, w
+}
+
+// Folders and GGUF files, Qwen3 and Llama, every dtype: logits are transformers' to
+// 1e-4, over the whole vocabulary at every position.
+func TestLogitsOfFilesAreThoseOfTransformers(t *testing.T) {
+	for _, g := range readLoaded(t) {
+		c, w := load(t, g.Name)
+		seen := &keeper{}
+		m := newModel(t, c, w, len(g.Prompt), seen)
+		work := model.Work{IDs: g.Prompt, Slots: shuffledSlots(len(g.Prompt), 3), Next: -1, Sample: true, Logprobs: model.Logprobs{Want: true}}
+		if _, err := m.Forward(&model.Batch{Work: []model.Work{work}}); err != nil {
+			t.Fatal(err)
+		}
+		if len(g.Prompt) < 40 || len(seen.logits) != len(g.Prompt) || len(g.Logits) != len(g.Prompt) {
+			t.Fatalf("%s: logits at %d positions of %d, %d of them in the golden", g.Name, len(seen.logits), len(g.Prompt), len(g.Logits))
+		}
+		worst := 0.0
+		for p, want := range g.Logits {
+			if got := seen.logits[p]; len(got) != len(want) || len(want) != c.VocabSize {
+				t.Fatalf("%s: %d logits at position %d, the golden has %d", g.Name, len(got), p, len(want))
+			}
+			for id, v := range want {
+				off := math.Abs(float64(seen.logits[p][id] - v))
+				if !(off <= 1e-4) {
+					t.Fatalf("%s: position %d, id %d: logit %v, want %v", g.Name, p, id, seen.logits[p][id], v)
+				}
+				worst = max(worst, off)
+			}
+		}
+		t.Logf("%s: at most %.2g off", g.Name, worst)
+	}
+}
+
+// A model without q_norm and k_norm has none in its weights, and another result.
+func TestModelWithoutQKNorm(t *testing.T) {
+	c := odd()
+	c.QKNorm = false
+	w := seeded(t, c, 1)
+	for _, l := range w.Layers {
+		if l.QNorm != nil || l.KNorm != nil {
+			t.Fatal("q_norm or k_norm was drawn")
+		}
+	}
+	_, without := alone(t, c, w, []int64{1, 2, 3}, 1)
+	ones := *w
+	ones.Layers = nil
+	for _, l := range w.Layers {
+		l.QNorm, l.KNorm = []float32{1, 1, 1, 1, 1, 1}, []float32{1, 1, 1, 1, 1, 1}
+		ones.Layers = append(ones.Layers, l)
+	}
+	_, with := alone(t, odd(), &ones, []int64{1, 2, 3}, 1)
+	if reflect.DeepEqual(without, with) {
+		t.Error("the same logits with heads normalized and without")
+	}
+}
+
+// Frequencies of the base, named one by one, change nothing; others do.
+func TestRopeFrequencies(t *testing.T) {
+	c := odd()
+	w := seeded(t, c, 1)
+	_, plain := alone(t, c, w, []int64{1, 2, 3}, 1)
+	for j := range c.HeadDim / 2 {
+		exponent := float32(2*j) / float32(c.HeadDim)
+		c.RopeFrequencies = append(c.RopeFrequencies, 1/float32(math.Pow(c.RopeTheta, float64(exponent))))
+	}
+	if _, same := alone(t, c, w, []int64{1, 2, 3}, 1); !reflect.DeepEqual(same, plain) {
+		t.Error("other logits with the same frequencies")
+	}
+	c.RopeFrequencies[2] /= 2
+	if _, other := alone(t, c, w, []int64{1, 2, 3}, 1); reflect.DeepEqual(other, plain) {
+		t.Error("the same logits with another frequency")
+	}
+}
+
+func TestLoadOfWhatIsNotThere(t *testing.T) {
+	_, _, err := Load(filepath.Join(files, "none"))
+	wantError(t, err, "none: no such file")
+	_, _, err = Load(t.TempDir())
+	wantError(t, err, "config.json: no such file")
+}

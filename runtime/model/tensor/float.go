@@ -1,0 +1,61 @@
+package tensor
+
+import (
+	"encoding/binary"
+	"math"
+)
+
+// Float32 has t's numbers in memory of their own.
+func (t Tensor) Float32() []float32 {
+	out := make([]float32, t.Len())
+	t.Read(out)
+	return out
+}
+
+// Read sets out, Len numbers, to t's.
+func (t Tensor) Read(out []float32) {
+	f, out, data := formats[t.DType], out[:t.Len()], t.Data
+	for ; len(data) > 0; out, data = out[f.values:], data[f.bytes:] {
+		block, values := data[:f.bytes], out[:f.values]
+		switch t.DType {
+		case F32:
+			values[0] = math.Float32frombits(binary.LittleEndian.Uint32(block))
+		case F16:
+			values[0] = half(block)
+		case BF16:
+			values[0] = math.Float32frombits(uint32(binary.LittleEndian.Uint16(block)) << 16)
+		case Q8_0:
+			d := half(block)
+			for i, q := range block[2:] {
+				values[i] = d * float32(int8(q))
+			}
+		case Q4_0:
+			d := half(block)
+			nibbles(values, block[2:], func(q float32) float32 { return d * (q - 8) })
+		case Q4_1:
+			d, m := half(block), half(block[2:])
+			nibbles(values, block[4:], func(q float32) float32 { return d*q + m })
+		}
+	}
+}
+
+// nibbles sets the first half of values from the bytes' low halves, the second from
+// the high ones.
+func nibbles(values []float32, packed []byte, value func(q float32) float32) {
+	for i, b := range packed {
+		values[i], values[i+len(packed)] = value(float32(b&15)), value(float32(b>>4))
+	}
+}
+
+// half is the F16 at the start of b.
+func half(b []byte) float32 {
+	h := uint32(binary.LittleEndian.Uint16(b))
+	sign, exponent, fraction := h>>15<<31, h>>10&31, h&1023
+	switch exponent {
+	case 0: // the fraction alone, in units of 2^-24
+		return math.Float32frombits(sign | math.Float32bits(float32(fraction)/(1<<24)))
+	case 31: // infinities, and NaNs with what they carry
+		return math.Float32frombits(sign | 255<<23 | fraction<<13)
+	}
+	return math.Float32frombits(sign | (exponent+127-15)<<23 | fraction<<13)
+}
