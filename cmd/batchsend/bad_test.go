@@ -118,11 +118,12 @@ func TestNothingToMeasure(t *testing.T) {
 		args []string
 		want []string
 	}{
-		"down":            {[]string{"--candidate", down, "--reference", good, "--ready-timeout", "300ms"}, []string{"candidate: ", "not ready after 300ms"}},
-		"ends":            {[]string{"--reference", "launch:sh -c 'echo {port} is taken; exit 3'", "--candidate", good}, []string{"reference: ", "exit status 3", "is taken"}},
-		"never ready":     {[]string{"--candidate", "launch:sleep 600 # {port}", "--reference", good, "--ready-timeout", "500ms"}, []string{"candidate: ", "not ready after 500ms"}},
-		"no good answer":  {[]string{"--reference", broken, "--candidate", good}, []string{"reference", "0 rows of scores, expected 3"}},
-		"nothing to send": {[]string{"--reference", good, "--candidate", (&fake{delay: 5 * time.Second}).serve(t), "--rps", "0.001"}, []string{"no request in"}},
+		"down":              {[]string{"--candidate", down, "--reference", good, "--ready-timeout", "300ms"}, []string{"candidate: ", "not ready after 300ms"}},
+		"ends":              {[]string{"--reference", "launch:sh -c 'echo {port} is taken; exit 3'", "--candidate", good}, []string{"reference: ", "exit status 3", "is taken"}},
+		"never ready":       {[]string{"--candidate", "launch:sleep 600 # {port}", "--reference", good, "--ready-timeout", "500ms"}, []string{"candidate: ", "not ready after 500ms"}},
+		"no good answer":    {[]string{"--reference", broken, "--candidate", good}, []string{"reference", "0 rows of scores, expected 3"}},
+		"another tokenizer": {[]string{"--reference", good, "--candidate", (&fake{extra: true}).serve(t)}, []string{"candidate: ", "33 tokens by the server's tokenizer, expected 30"}},
+		"nothing to send":   {[]string{"--reference", good, "--candidate", (&fake{delay: 5 * time.Second}).serve(t), "--rps", "0.001"}, []string{"no request in"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := measure(t, k.args...).run(exitInvalid).says(k.want...)

@@ -19,6 +19,7 @@ import (
 type fake struct {
 	fault  func(f *fake, w http.ResponseWriter, items int) (done bool) // nil: none
 	alter  func(scores [][]float64)
+	extra  bool          // a token before each text
 	close  bool          // each connection after its answer
 	delay  time.Duration // of each request, one after the other
 	mu     sync.Mutex
@@ -64,7 +65,11 @@ func (f *fake) tokenize(w http.ResponseWriter, r *http.Request) {
 	}
 	lists := [][]int64{}
 	for _, text := range q.Prompt {
-		lists = append(lists, tokens(text))
+		ids := tokens(text)
+		if f.extra {
+			ids = append([]int64{1}, ids...)
+		}
+		lists = append(lists, ids)
 	}
 	write(w, map[string]any{"tokens": lists})
 }

@@ -135,18 +135,6 @@ func TestAgain(t *testing.T) {
 	}
 }
 
-// Without a rate one is found that both arms hold.
-func TestFindsRate(t *testing.T) {
-	p := &program{t: t, output: filepath.Join(t.TempDir(), "run"), args: []string{
-		"--rounds", "1", "--duration", "1s", "--item-count", "2", "--single-requests", "0", "--query-tokens", "2", "--item-tokens", "4", "--max-lateness", "1h",
-	}}
-	p.args = append(p.args, "--output", p.output)
-	p.run(exitOK).says("looking for a rate that the reference holds", "looking for a rate that the candidate holds")
-	if rps := p.folder().Plan.Cells[0].RPS; !(rps > 0) {
-		t.Errorf("rate %v", rps)
-	}
-}
-
 // Other APIs, colder loads and shapes are loads like any.
 func TestLoads(t *testing.T) {
 	for name, args := range map[string][]string{

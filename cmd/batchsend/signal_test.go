@@ -83,6 +83,15 @@ func TestInterrupt(t *testing.T) {
 	if n := len(f.Trials); n < 5 || n >= f.Plan.Len() {
 		t.Errorf("%d trials of %d are there, want those of round 0 and a part of the rest", n, f.Plan.Len())
 	}
+	for _, name := range []string{batchrun.Reference, batchrun.Candidate} {
+		log, err := os.ReadFile(filepath.Join(output, "logs", name+".log"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if last := strings.LastIndex(strings.TrimSpace(string(log)), "\n"); !strings.Contains(string(log)[last+1:], "ledger: ") {
+			t.Errorf("the %s did not end in order: %s", name, log[last+1:])
+		}
+	}
 	command(t, "verify", output).run(exitInvalid).says("interrupted")
 }
 
