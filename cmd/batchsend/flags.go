@@ -27,7 +27,7 @@ type runFlags struct {
 	restart                            string
 	serverLogs                         []string
 	api, dataset, distribution         string
-	itemCount, openItems               int
+	itemCount                          int
 	queryTokens, itemTokens, unique    int
 	outputTokens, sequential           int
 	labels                             []int64

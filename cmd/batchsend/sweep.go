@@ -29,7 +29,7 @@ func parseSweep(text string) (sweep, error) {
 	name, list, _ := strings.Cut(text, "=")
 	s := sweep{name: name}
 	if _, known := sweepFlags[name]; !known {
-		return s, fmt.Errorf("--sweep is %q, want max-tokens=LIMIT,... or max-reqs=LIMIT,...", text)
+		return s, fmt.Errorf("--sweep is %q, want max-tokens=LIMITS or max-reqs=LIMITS, with commas between", text)
 	}
 	seen := map[int]bool{}
 	for word := range strings.SplitSeq(list, ",") {

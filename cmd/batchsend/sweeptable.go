@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/fanoutbench/fanoutbench/results/batchrun"
@@ -69,24 +70,27 @@ func known(v *float64) float64 {
 // printSweep prints a curve a cell, and what follows from it.
 func (f *runFlags) printSweep(w io.Writer, s sweep, folders []*batchrun.Folder) error {
 	plan := folders[0].Plan
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	var out strings.Builder
 	for cell, c := range plan.Cells {
-		fmt.Fprintf(t, "%s\n\n", c)
-		fmt.Fprintf(t, "%s\tleading ms\treference's\tslower %%\tavg ms\treference's\treduction %%\tprefill batches\tvalid\t\n", s.name)
+		t := tabwriter.NewWriter(&out, 0, 0, 2, ' ', tabwriter.AlignRight)
+		var b strings.Builder
+		fmt.Fprintf(&out, "%s\n\n", c)
+		fmt.Fprintf(&b, "%s\tleading ms\treference's\tslower %%\tavg ms\treference's\treduction %%\tprefill batches\tvalid\t\n", s.name)
 		list := points(s, folders, cell)
 		for i, p := range list {
-			fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%v\t\n", limitText(p.limit), figure(p.lead), figure(p.referenceLead), percentage(slower(p.leading)),
+			fmt.Fprintf(&b, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%v\t\n", limitText(p.limit), figure(p.lead), figure(p.referenceLead), percentage(slower(p.leading)),
 				figure(p.candidateAvg), figure(p.referenceAvg), percentage(p.avg), figure(batchesOf(folders[i], cell)), len(folders[i].Result.Verdict.Invalid) == 0)
+		}
+		if _, err := io.WriteString(t, b.String()); err != nil {
+			return err
 		}
 		if err := t.Flush(); err != nil {
 			return err
 		}
-		if _, err := fmt.Fprintf(w, "\n%s\n\n", f.advice(s, list)); err != nil {
-			return err
-		}
+		fmt.Fprintf(&out, "\n%s\n\n", f.advice(s, list))
 	}
-	_, err := fmt.Fprintf(w, "leading: from the sending until the scheduler had finished a request's first item; slower, reduction: medians over rounds, paired;\n"+
-		"prefill batches: that a request's items were in, mean.\n")
+	_, err := fmt.Fprintf(w, "%sleading: from the sending until the scheduler had finished a request's first item; slower, reduction: medians over rounds, paired;\n"+
+		"prefill batches: that a request's items were in, mean.\n", out.String())
 	return err
 }
 
