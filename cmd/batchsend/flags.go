@@ -83,7 +83,7 @@ func (f *runFlags) add(c *cobra.Command) {
 	fl.DurationVar(&f.maxLateness, "max-lateness", 0, "of the 99th percentile of a trial's requests, beyond which it is invalid (default: 1ms, and at most a twentieth of the median time to the first byte)")
 	fl.Uint64Var(&f.seed, "seed", 0, "of the coins and schedules (default: random, recorded)")
 	fl.Float64Var(&f.margin, "margin", 5, "slow-down, in per cent, that still counts as equal")
-	fl.StringSliceVar(&f.primary, "primary", []string{"avg_ms"}, "metrics, of every cell, that the verdict is about; none decides nothing")
+	fl.StringSliceVar(&f.primary, "primary", nil, "metrics, of every cell, that the verdict is about; empty decides nothing (default: avg_ms and p90_ms of the open loop, superiority, and leading_ms, non-inferiority)")
 	fl.StringVar(&f.output, "output", "", "run folder to make (default: runs/ and the UTC time)")
 	fl.StringVar(&f.sweep, "sweep", "", "max-tokens=0,2048,...: run once for each limit of the candidate's messages; 0: no limit")
 	fl.Float64Var(&f.within, "sweep-within", 10, "per cent that the leading request may be slower than the reference's for a limit to be recommended")

@@ -62,12 +62,15 @@ func (f *runFlags) config(ctx context.Context, stderr io.Writer) (batchdriver.Co
 		return batchdriver.Config{}, err
 	}
 	conf := batchdriver.Config{
-		Arms: arms, Load: f.load(), Rounds: f.rounds, Warmup: f.warmup, Seed: f.seed, MarginPct: f.margin, Primary: f.primary,
+		Arms: arms, Load: f.load(), Rounds: f.rounds, Warmup: f.warmup, Seed: f.seed, MarginPct: f.margin,
 		MaxFailedPct: f.maxFailed, MaxLateness: f.maxLateness, Timeout: f.timeout, ReadyTimeout: f.readyTimeout, Restart: f.restart,
 		Output: f.output, ToolVersion: toolVersion(), Command: append([]string{"batchsend"}, os.Args[1:]...), Progress: newProgress(stderr),
 	}
 	if err := errors.Join(f.readDataset(&conf.Load), f.readLogs(&conf)); err != nil {
 		return batchdriver.Config{}, usageError{err}
+	}
+	if f.given("primary") {
+		conf.Primary = append([]string{}, f.primary...) // none is not the default
 	}
 	if f.given("score-tolerance") {
 		conf.Tolerance = &f.tolerance

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/fanoutbench/fanoutbench/results"
 	"github.com/fanoutbench/fanoutbench/results/batchrun"
 )
 
@@ -16,6 +17,7 @@ type point struct {
 	avg, leading               float64 // paired reductions, per cent, medians over rounds; NaN: not known
 	referenceLead, lead        float64 // ms
 	referenceAvg, candidateAvg float64 // ms
+	invalid                    bool    // the run
 }
 
 // slower is how much slower something is than its reference, from the paired reduction.
@@ -24,7 +26,7 @@ func slower(reduction float64) float64 { return -reduction }
 // recommend is the largest limit with which the first item of a request waits no more
 // than within per cent longer than when items are sent one by one, and whose requests
 // are not slower on average than that either; 0, no limit, is the largest. ok is false
-// where none is.
+// where none is. Invalid runs do not count.
 func recommend(points []point, within float64) (limit int, ok bool) {
 	best := -1.0
 	for _, p := range points {
@@ -32,7 +34,7 @@ func recommend(points []point, within float64) (limit int, ok bool) {
 		if p.limit == 0 {
 			size = math.Inf(1)
 		}
-		if slower(p.leading) <= within && p.avg >= 0 && size > best { // a NaN is neither
+		if !p.invalid && slower(p.leading) <= within && p.avg >= 0 && size > best { // a NaN is neither
 			best, limit, ok = size, p.limit, true
 		}
 	}
@@ -43,7 +45,7 @@ func recommend(points []point, within float64) (limit int, ok bool) {
 func points(s sweep, folders []*batchrun.Folder, cell int) []point {
 	var list []point
 	for i, f := range folders {
-		p := point{limit: s.limits[i]}
+		p := point{limit: s.limits[i], invalid: f.Result.Verdict.Status != results.StatusVerified}
 		for _, row := range f.Result.Summary {
 			if row.Cell != cell {
 				continue
@@ -79,7 +81,7 @@ func (f *runFlags) printSweep(w io.Writer, s sweep, folders []*batchrun.Folder) 
 		list := points(s, folders, cell)
 		for i, p := range list {
 			fmt.Fprintf(&b, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%v\t\n", limitText(p.limit), figure(p.lead), figure(p.referenceLead), percentage(slower(p.leading)),
-				figure(p.candidateAvg), figure(p.referenceAvg), percentage(p.avg), figure(batchesOf(folders[i], cell)), len(folders[i].Result.Verdict.Invalid) == 0)
+				figure(p.candidateAvg), figure(p.referenceAvg), percentage(p.avg), figure(batchesOf(folders[i], cell)), !p.invalid)
 		}
 		if _, err := io.WriteString(t, b.String()); err != nil {
 			return err

@@ -18,7 +18,7 @@ type Config struct {
 	Warmup       int // requests of each size to every fresh server before its first trial
 	Seed         uint64
 	MarginPct    float64
-	Primary      []string          // metrics, of every cell, that the decision is about
+	Primary      []string          // metrics, of every cell, that the decision is about; nil: batchrun.DefaultPrimary
 	Tolerance    *float64          // of scores; nil: see tolerance
 	MaxFailedPct float64           // of a trial's requests
 	Timeout      time.Duration     // of a request

@@ -112,6 +112,14 @@ func TestPlan(t *testing.T) {
 		}
 		seen[s.SHA256] = true
 	}
+	c.Primary = nil
+	if p, _, err := plan(c, made(c), 20, 1e-5); err != nil || len(p.Primary) != 3 || p.Primary[2].Metric != "leading_ms" {
+		t.Errorf("default family %+v, %v", p.Primary, err)
+	}
+	c.Primary = []string{}
+	if p, _, err := plan(c, made(c), 20, 1e-5); err != nil || len(p.Primary) != 0 || p.MarginPct != 0 {
+		t.Errorf("family of nothing %+v, %v", p.Primary, err)
+	}
 	most := 0
 	for round := range p.Rounds {
 		most = max(most, 2*p.RequestsOf(round, 2))

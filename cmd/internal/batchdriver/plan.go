@@ -40,6 +40,9 @@ func plan(conf *Config, r *requests, rps, tolerance float64) (batchrun.Plan, map
 	for range p.Rounds {
 		p.First = append(p.First, arms[coins.IntN(2)])
 	}
+	if conf.Primary == nil {
+		p.Primary = batchrun.DefaultPrimary(p.Cells, conf.Arms[batchrun.Reference].Ours() && conf.Arms[batchrun.Candidate].Ours())
+	}
 	for cell := range p.Cells {
 		for _, metric := range conf.Primary {
 			p.Primary = append(p.Primary, batchrun.Primary{Cell: cell, Metric: metric, Role: results.RoleSuperiority})

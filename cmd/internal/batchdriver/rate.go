@@ -28,7 +28,10 @@ func (r *requests) findRate(ctx context.Context, conf *Config, p pair) (float64,
 		if name == batchrun.Candidate {
 			search.From, search.Refine = most, 0
 		}
-		search.Limits = conf.searchLimits()
+		search.Limits.Failures = conf.limits().Failures
+		if conf.MaxLateness > 0 {
+			search.Limits.Lateness, search.Limits.LatenessShare = max(search.Limits.Lateness, conf.MaxLateness.Seconds()), 0
+		}
 		s, err := r.set(r.load.Items, "rate-"+name)
 		if err != nil {
 			return 0, err
@@ -71,14 +74,3 @@ func (c *Config) limits() load.Limits {
 	}
 	return l
 }
-
-// searchLimits let one late request in a burst pass: of twenty, the 99th percentile is
-// the worst, and any other program on the machine can be its cause. The trials are
-// judged strictly.
-func (c *Config) searchLimits() load.Limits {
-	l := c.limits()
-	l.Lateness, l.LatenessShare = searchLateness*l.Lateness, searchLateness*l.LatenessShare
-	return l
-}
-
-const searchLateness = 20
