@@ -38,6 +38,9 @@ func (d *driver) probe(ctx context.Context, servers pair) (rps, tolerance float6
 	if err := d.requests.learn(ctx, servers[batchrun.Reference]); err != nil {
 		return 0, 0, err
 	}
+	if r := d.requests.raised; r.Raised {
+		d.note("the limit of open files was raised from %d to %d, the hard limit, for as long as the run took", r.Before, r.Limit)
+	}
 	if tolerance, err = d.tolerance(ctx, servers[batchrun.Reference]); err != nil {
 		return 0, 0, err
 	}

@@ -19,6 +19,7 @@ type requests struct {
 	timeout time.Duration
 	labels  []int64
 	prompts map[int][]scoring.Prompt
+	raised  load.Descriptors           // as the first sending found and left the limit
 	base    map[bodyKey]scoring.Answer // the reference's first good answer to each body
 }
 
@@ -124,6 +125,9 @@ func (r *requests) sequence(ctx context.Context, s *scoring.Set, n int, server *
 	result, err := sequential(ctx, n, r.target(s, server), all, keep(s, answers))
 	if err != nil {
 		return nil, err
+	}
+	if result.Self.Descriptors.Raised {
+		r.raised = result.Self.Descriptors
 	}
 	if len(answers) == 0 {
 		return nil, fmt.Errorf("none of %d requests was answered as it should be; the first: %w", n, errors.New(result.Sent[0].Err))
