@@ -53,6 +53,10 @@
 // generated has 11, so it is the most likely. Their log softmax is what package
 // sampling makes of them; temperature does not count.
 //
+// A request without a seed has for these draws the key of the tokens before the
+// position (FNV-1a of their bytes) in place of its rid's, and its tokens that of its
+// prompt: as of a real model, the scores of a text are the same whoever asks.
+//
 // # Errors
 //
 // New names the field of a [Config] that cannot be. Forward's error is for the

@@ -85,11 +85,10 @@ func check(w *model.Work) error {
 }
 
 func (m *Model) choice(w *model.Work) (model.Choice, error) {
-	var seed *int64
-	if w.Sampling != nil {
-		seed = w.Sampling.Seed
+	key := sampling.Key(seed(w), m.config.Seed, w.RID)
+	if seed(w) == nil && w.Sample && w.Logprobs.Want {
+		key = m.text(w.Tokens[:w.Prompt]).key()
 	}
-	key := sampling.Key(seed, m.config.Seed, w.RID)
 	var c model.Choice
 	var err error
 	if w.Sample {
@@ -108,6 +107,14 @@ func (m *Model) choice(w *model.Work) (model.Choice, error) {
 	}
 	c.Input, err = m.input(w, key)
 	return c, err
+}
+
+// seed is the request's own, if it has one.
+func seed(w *model.Work) *int64 {
+	if w.Sampling == nil {
+		return nil
+	}
+	return w.Sampling.Seed
 }
 
 // wait lets the rest of the step's time pass.

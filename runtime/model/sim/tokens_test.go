@@ -2,6 +2,7 @@ package sim
 
 import (
 	"math"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -193,6 +194,23 @@ func TestScores(t *testing.T) {
 	w.Logprobs = model.Logprobs{}
 	if c := forward(t, m, w).Chosen[0]; c.Step.Token.Val != 0 || c.Input != nil || c.Step.Token.ID != c.Token {
 		t.Errorf("not wanted: %+v", c)
+	}
+}
+
+// What is said of a text does not depend on the request that it is in, but on the text.
+func TestScoresOfText(t *testing.T) {
+	m := device(t, Config{Shares: mixed, Seed: 5})
+	said := func(rid string, tokens ...int64) model.Choice {
+		w := work(rid, len(tokens), 0, tokens...)
+		w.Logprobs = model.Logprobs{Want: true, InputStart: 0, IDs: []int64{9}}
+		return forward(t, m, w).Chosen[0]
+	}
+	a, b, other := said("a", 70, 71, 72), said("b", 70, 71, 72), said("a", 70, 73, 72)
+	if !reflect.DeepEqual(a, b) {
+		t.Errorf("%+v and %+v, want one text to have the same scores in both requests", a, b)
+	}
+	if a.Step.IDs[0] == other.Step.IDs[0] {
+		t.Errorf("score %v after another text too", a.Step.IDs[0])
 	}
 }
 

@@ -1,0 +1,80 @@
+package main
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/fanoutbench/fanoutbench/cmd/internal/batchdriver"
+	"github.com/fanoutbench/fanoutbench/cmd/internal/scoring"
+	"github.com/fanoutbench/fanoutbench/cmd/internal/servearm"
+	"github.com/fanoutbench/fanoutbench/results/batchrun"
+)
+
+// readDataset puts the requests of --dataset in place of made-up ones.
+func (f *runFlags) readDataset(l *batchdriver.Load) error {
+	if f.dataset == "" {
+		return nil
+	}
+	prompts, err := scoring.ReadDatasetFile(f.dataset, f.api)
+	if err != nil {
+		return err
+	}
+	b, err := os.ReadFile(f.dataset)
+	if err != nil {
+		return err
+	}
+	sum := sha256.Sum256(b)
+	l.Dataset = &batchdriver.Dataset{Prompts: prompts, SHA256: hex.EncodeToString(sum[:])}
+	items := 1
+	for _, p := range prompts {
+		items = max(items, len(p.Items), len(p.ItemIDs))
+	}
+	l.Items = items
+	if len(l.Singles) > 0 {
+		l.Singles = []int{items}
+	}
+	return nil
+}
+
+// readLogs finds whose logs those of --server-log are.
+func (f *runFlags) readLogs(conf *batchdriver.Config) error {
+	conf.ServerLogs = map[string]string{}
+	for _, word := range f.serverLogs {
+		name, path, named := strings.Cut(word, "=")
+		if !named || name != batchrun.Reference && name != batchrun.Candidate {
+			path = word
+			if name = loneURL(conf.Arms); name == "" {
+				return fmt.Errorf("--server-log %s: want reference=FILE or candidate=FILE, unless exactly one arm is a url: arm", word)
+			}
+		}
+		if conf.Arms[name].Kind != servearm.KindURL {
+			return fmt.Errorf("--server-log %s: the %s, %s, is started by this program, which has its log; want it of a url: arm", word, name, conf.Arms[name].Spec)
+		}
+		if _, twice := conf.ServerLogs[name]; twice {
+			return fmt.Errorf("--server-log is given twice for the %s", name)
+		}
+		if _, err := scoring.OpenLog(path); err != nil {
+			return err
+		}
+		conf.ServerLogs[name] = path
+	}
+	return nil
+}
+
+// loneURL is the only url: arm, if there is exactly one.
+func loneURL(arms map[string]servearm.Arm) string {
+	lone := ""
+	for name, a := range arms {
+		if a.Kind != servearm.KindURL {
+			continue
+		}
+		if lone != "" {
+			return ""
+		}
+		lone = name
+	}
+	return lone
+}
