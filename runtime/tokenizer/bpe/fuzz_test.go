@@ -62,7 +62,7 @@ func FuzzVocabulary(f *testing.F) {
 		v := Vocabulary{Pre: pre, Merges: strings.Split(merges, "\n")}
 		for line := range strings.SplitSeq(tokens, "\n") {
 			if line != "" {
-				v.Kinds = append(v.Kinds, Kind(line[0]-'0'))
+				v.Kinds = append(v.Kinds, int64(line[0])-'0')
 				v.Tokens = append(v.Tokens, line[1:])
 			}
 		}

@@ -6,22 +6,20 @@ import (
 	"strings"
 )
 
-// Kind is a token's type in a GGUF (tokenizer.ggml.token_type), by llama.cpp's numbers.
-type Kind int32
-
-// The types of tokens that a byte-level BPE has.
+// The types of tokens (tokenizer.ggml.token_type, by llama.cpp's numbers) that a
+// byte-level BPE has.
 const (
-	Normal      Kind = 1
-	Control     Kind = 3 // an added token that skipSpecial leaves out
-	UserDefined Kind = 4 // an added token with text
-	Unused      Kind = 5 // no token: a row of the model that nothing stands for
+	Normal      = 1
+	Control     = 3 // an added token that skipSpecial leaves out
+	UserDefined = 4 // an added token with text
+	Unused      = 5 // no token: a row of the model that nothing stands for
 )
 
 // Vocabulary is what a GGUF says of its tokenizer (tokenizer.ggml.model gpt2).
 type Vocabulary struct {
 	Pre    string   // tokenizer.ggml.pre: qwen2, qwen35, smollm, gpt-2 or llama-bpe
 	Tokens []string // tokenizer.ggml.tokens, by id
-	Kinds  []Kind   // tokenizer.ggml.token_type, by id
+	Kinds  []int64  // tokenizer.ggml.token_type, by id
 	Merges []string // tokenizer.ggml.merges, two tokens and a blank between them
 	AddBOS bool     // tokenizer.ggml.add_bos_token
 }

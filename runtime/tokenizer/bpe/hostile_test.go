@@ -160,7 +160,7 @@ func tinyVocabulary() Vocabulary {
 	return Vocabulary{
 		Pre:    "smollm",
 		Tokens: []string{"a", "b", "ab", "Ġ", "<x>", "[PAD]"},
-		Kinds:  []Kind{Normal, Normal, Normal, Normal, Control, Unused},
+		Kinds:  []int64{Normal, Normal, Normal, Normal, Control, Unused},
 		Merges: []string{"a b"},
 	}
 }
