@@ -276,7 +276,7 @@ func TestEndWhileItStarts(t *testing.T) {
 // Rows that are lost or doubled are an error, though every client was content.
 func TestLedger(t *testing.T) {
 	for want, l := range map[string]counters.Ledger{
-		"":                                     {Built: 9, Delivered: 6, Dropped: map[string]uint64{"client_left": 2, "router": 1}},
+		"":                                     {Built: 9, Delivered: 6, Dropped: map[string]uint64{"request_ended": 2, "router": 1}},
 		"in flight 1; missing 0":               {Built: 9, Delivered: 8},
 		"in flight -1; missing 0":              {Built: 9, Delivered: 10},
 		"missing 1, doubled 0, reordered 0":    {Missing: 1},
@@ -294,7 +294,7 @@ func TestLedger(t *testing.T) {
 			switch {
 			case want == "" && err != nil:
 				t.Errorf("got %v", err)
-			case want == "" && !strings.Contains(r.log.String(), "built 9 = delivered 6 + dropped 3 (client_left 2, router 1) + in flight 0"):
+			case want == "" && !strings.Contains(r.log.String(), "built 9 = delivered 6 + dropped 3 (request_ended 2, router 1) + in flight 0"):
 				t.Errorf("the log tells another ledger:\n%s", r.log)
 			case want != "" && (err == nil || !strings.Contains(err.Error(), want)):
 				t.Errorf("got %v, want %q", err, want)
