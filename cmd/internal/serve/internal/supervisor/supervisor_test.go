@@ -130,7 +130,7 @@ func TestRequestsThatDoNotFinish(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "10ms after the server was asked to end (--shutdown-timeout); they were cut off") {
 			t.Errorf("the end: %v", err)
 		}
-		if got := rest(asked); !strings.HasPrefix(got, "error: requests had not finished") {
+		if got := rest(asked); !strings.HasPrefix(got, "error: the server ends: requests had not finished") {
 			t.Errorf("the client got %q, want the reason", got)
 		}
 	})
@@ -197,12 +197,20 @@ func TestPartsThatDie(t *testing.T) {
 					t.Errorf("got %v", err)
 				}
 				// A worker's own clients may lose their connection instead.
-				if got := rest(asked); name != "worker-2" && !strings.HasPrefix(got, "error: "+name+" (pid ") {
+				if got := rest(asked); name != "worker-2" && got != "error: the server ends: "+named(name)+" has failed (somebody touched me)\n" {
 					t.Errorf("the client got %q, want the reason", got)
 				}
 			})
 		})
 	}
+}
+
+// named is a part as clients are told of it: never with its process or its log.
+func named(part string) string {
+	if strings.Contains(part, "-") && part != "detokenizer-router" {
+		return part
+	}
+	return "the " + part
 }
 
 func TestKilledParts(t *testing.T) {
@@ -217,8 +225,11 @@ func TestKilledParts(t *testing.T) {
 			if err := r.end(); err == nil || !strings.HasPrefix(err.Error(), name+" (pid ") || !strings.Contains(err.Error(), "failed: signal: killed") {
 				t.Errorf("got %v", err)
 			}
-			if got := rest(asked); name != "worker-0" && !strings.HasPrefix(got, "error: "+name+" (pid ") {
+			if got := rest(asked); name != "worker-0" && got != "error: the server ends: "+named(name)+" has failed (signal: killed)\n" {
 				t.Errorf("the client got %q, want the reason", got)
+			}
+			if n := strings.Count(r.log.String(), "] ledger: built "); n != 1 {
+				t.Errorf("the log has %d ledgers, want one:\n%s", n, r.log)
 			}
 		})
 	}
@@ -296,6 +307,8 @@ func TestLedger(t *testing.T) {
 				t.Errorf("got %v", err)
 			case want == "" && !strings.Contains(r.log.String(), "built 9 = delivered 6 + dropped 3 (request_ended 2, router 1) + in flight 0"):
 				t.Errorf("the log tells another ledger:\n%s", r.log)
+			case strings.Count(r.log.String(), "] ledger: built ") != 1:
+				t.Errorf("want one ledger in the log:\n%s", r.log)
 			case want != "" && (err == nil || !strings.Contains(err.Error(), want)):
 				t.Errorf("got %v, want %q", err, want)
 			}
