@@ -244,13 +244,16 @@ func (s *server) announce(ctx context.Context) error {
 	for i, id := range s.ids {
 		s.slog.Info(fmt.Sprintf("%s: pid %d", id, s.units[i].pid()))
 	}
-	s.slog.Info("listening at http://" + net.JoinHostPort(s.Args.Host, strconv.Itoa(s.address.Port)))
+	// At every level: without the address nobody can use it, and published scripts
+	// wait for the last word.
+	always := s.out.logger("supervisor", "info")
+	always.Info("listening at http://" + net.JoinHostPort(s.Args.Host, strconv.Itoa(s.address.Port)))
 	if !s.Args.SkipServerWarmup {
 		if err := s.warmUp(ctx); err != nil {
 			return err
 		}
 	}
-	s.slog.Info("The server is fired up and ready to roll!") // published scripts wait for it
+	always.Info("The server is fired up and ready to roll!")
 	return nil
 }
 

@@ -130,6 +130,9 @@ func TestRequestsThatDoNotFinish(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "10ms after the server was asked to end (--shutdown-timeout); they were cut off") {
 			t.Errorf("the end: %v", err)
 		}
+		if !strings.Contains(r.log.String(), "] ledger: built ") {
+			t.Errorf("no ledger in the log:\n%s", r.log)
+		}
 		if got := rest(asked); !strings.HasPrefix(got, "error: the server ends: requests had not finished") {
 			t.Errorf("the client got %q, want the reason", got)
 		}
@@ -282,6 +285,23 @@ func TestEndWhileItStarts(t *testing.T) {
 			t.Errorf("got %v, want %v", err, errAsked)
 		}
 	})
+}
+
+// Who asks for a quiet log must learn the address all the same.
+func TestTheAddressAtEveryLevel(t *testing.T) {
+	for _, level := range []string{"warning", "error"} {
+		a := settings(true)
+		a.LogLevel = level
+		r := start(t, a, "")
+		r.serving()
+		r.cancel()
+		if err := r.end(); err != nil {
+			t.Error(err)
+		}
+		if strings.Contains(r.log.String(), "ledger") {
+			t.Errorf("at level %s the log has more:\n%s", level, r.log)
+		}
+	}
 }
 
 // Rows that are lost or doubled are an error, though every client was content.
