@@ -153,7 +153,7 @@ func TestRefusals(t *testing.T) {
 		chat(`"lora_path":"a"`, `lora_path is "a", expected none: this server does not support it`),
 
 		score(`{"query":"q","items":["i"]}`, "label_token_ids must be provided"),
-		score(`{"query":"q","items":["i"],"label_token_ids":[]}`, "label_token_ids is [], expected a list of at least one token id"),
+		score(`{"query":"q","items":["i"],"label_token_ids":[]}`, "label_token_ids is [], expected a list of at least one token id, integers"),
 		score(`{"query":"q","items":["i"],"label_token_ids":[1,258]}`, "Token ID 258 is out of vocabulary (vocab size: 258)"),
 		score(`{"query":"q","items":["i"],"label_token_ids":[-1]}`, "Token ID -1 is out of vocabulary (vocab size: 258)"),
 		score(`{"query":"q","label_token_ids":[1]}`, "items must be provided"),
@@ -222,7 +222,7 @@ func TestRoutes(t *testing.T) {
 		{"GET", "/generate", 405, `{"error":{"message":"method is \"GET\", expected POST"}}`},
 		{"DELETE", "/flush_cache", 405, `{"error":{"message":"method is \"DELETE\", expected GET or HEAD or POST"}}`},
 		{"PUT", "/v1/completions", 405, `{"object":"error","message":"method is \"PUT\", expected POST","type":"MethodNotAllowedError","param":null,"code":405}`},
-		{"GET", "/v1/models/small", 200, `{"id":"small","object":"model","created":1700000000,"owned_by":"sglang","root":"small","parent":null,"max_model_len":100}`},
+		{"GET", "/v1/models/small", 200, `{"id":"small","object":"model","created":1700000000,"owned_by":"fanoutbench","root":"small","parent":null,"max_model_len":100}`},
 		{"GET", "/v1/models/other", 404, `{"object":"error","message":"model is \"other\", expected \"small\"","type":"NotFoundError","param":"model","code":404}`},
 		{"GET", "/metrics", 404, `{"error":{"message":"path is \"/metrics\", expected one of the endpoints of this server"}}`},
 	} {

@@ -12,9 +12,9 @@ var seconds = []float64{
 func Specs() []counters.Spec {
 	specs := []counters.Spec{
 		{Name: "num_requests_total", Help: "Requests whose last row came, n copies and the runs that cache their prompts included."},
-		{Name: "prompt_tokens_total", Help: "Prompt tokens of those requests."},
-		{Name: "generation_tokens_total", Help: "Tokens generated for those requests."},
-		{Name: "cached_tokens_total", Help: "Prompt tokens of those requests that were in the cache."},
+		{Name: "prompt_tokens_total", Help: "Prompt tokens of requests whose last row came."},
+		{Name: "generation_tokens_total", Help: "Tokens generated for requests whose last row came."},
+		{Name: "cached_tokens_total", Help: "Prompt tokens, of requests whose last row came, that were in the cache."},
 		{Name: "num_aborted_requests_total", Help: "Requests that ended with an abort, or whose client left before their end."},
 		{Name: "rows_delivered", Help: "Rows that their request has."},
 		{Name: "rows_dropped_request_ended", Help: "Rows whose client had left, or whose request had been ended here."},
