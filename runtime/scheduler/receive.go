@@ -117,7 +117,7 @@ func (s *Scheduler) refusal(now float64, r *request) *FinishReason {
 	if n := s.config.MaxQueuedRequests; n > 0 && len(s.waiting) >= n {
 		return &FinishReason{
 			Type: FinishAbort, StatusCode: 503, ErrType: "ServiceUnavailable",
-			Message: fmt.Sprintf("%d requests are queued, which is max_queued_requests", n),
+			Message: fmt.Sprintf("the queue is full: %d of max_queued_requests %d", len(s.waiting), n),
 		}
 	}
 	if reason := s.aborted.take(now, in.RID); reason != nil {

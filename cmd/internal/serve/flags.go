@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -109,6 +110,23 @@ func serviceFlags(f *pflag.FlagSet, a *args.Args) {
 	f.Float64Var(&a.StartTimeout, "start-timeout", a.StartTimeout, "seconds in which every part must have registered")
 	f.Float64Var(&a.ShutdownTimeout, "shutdown-timeout", a.ShutdownTimeout, "seconds that requests have to finish after SIGTERM")
 	f.Float64Var(&a.HealthTimeout, "health-timeout", a.HealthTimeout, "seconds in which /health_generate must have a token")
+}
+
+// flagError says what value a flag wants, in the words that Args.Check has, where
+// pflag tells what strconv said.
+func flagError(err error) error {
+	var wrong *pflag.InvalidValueError
+	if !errors.As(err, &wrong) {
+		return err
+	}
+	want := map[string]string{
+		"int": "an integer of at most 64 bits", "int64": "an integer of at most 64 bits", "uint64": "an integer of at most 64 bits, at least 0",
+		"float64": "a number", "bool": "true or false",
+	}[wrong.GetFlag().Value.Type()]
+	if want == "" {
+		return err
+	}
+	return fmt.Errorf("--%s %q, want %s", wrong.GetFlag().Name, wrong.GetValue(), want)
 }
 
 func oneOf(words ...string) string {

@@ -222,7 +222,10 @@ func TestUsage(t *testing.T) {
 	for line, want := range map[string]string{
 		"--bogus":             "unknown flag --bogus; see fanoutserve --help",
 		"serve":               `"serve" is no flag; see fanoutserve --help`,
-		"--port x":            `invalid argument "x" for "--port" flag`,
+		"--port 80x":          `--port "80x", want an integer of at most 64 bits`,
+		"--random-seed -1":    `--random-seed "-1", want an integer of at most 64 bits, at least 0`,
+		"--sim-stop few":      `--sim-stop "few", want a number`,
+		"--in-process=maybe":  `--in-process "maybe", want true or false`,
 		"--port 99999":        "--port 99999, want 0 to 65535",
 		"--device cuda":       `--device "cuda", want one of cpu, sim`,
 		"--port -1 --zmq new": "--port -1, want 0 to 65535\n--zmq",
@@ -232,7 +235,7 @@ func TestUsage(t *testing.T) {
 			t.Errorf("%s: status %d, %v; want %d", line, s, err, exitUsage)
 		}
 		for _, part := range strings.Split(want, "\n") {
-			if err == nil || !strings.Contains(err.Error(), part) {
+			if err == nil || !strings.Contains(err.Error(), part) || strings.Contains(err.Error(), "strconv") {
 				t.Errorf("%s: %v, want %q", line, err, part)
 			}
 		}

@@ -113,7 +113,7 @@ func TestStoppedPart(t *testing.T) {
 				}
 				text, err := io.ReadAll(response.Body)
 				_ = response.Body.Close() // read only
-				return err == nil && response.StatusCode == 503 && strings.Contains(string(text), "stuck at "+name+`"`)
+				return err == nil && response.StatusCode == 503 && strings.Contains(string(text), "standing still: "+name+`"`)
 			})
 			if err := syscall.Kill(s.pids()[name], syscall.SIGCONT); err != nil {
 				t.Fatal(err)

@@ -15,7 +15,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"runtime/debug"
 	"slices"
 	"syscall"
 	"time"
@@ -157,7 +156,7 @@ func newRoot(a *args.Args) *cobra.Command {
 		Short: "serve a small language model through real processes and ZeroMQ",
 		Long: "Serve a small language model as large systems do: HTTP workers, a router, a scheduler and\n" +
 			"detokenizers, as processes joined by ZeroMQ. Without --model-path the model is made from a seed.",
-		Version:       version(),
+		Version:       args.Version(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args: func(_ *cobra.Command, rest []string) error {
@@ -167,14 +166,7 @@ func newRoot(a *args.Args) *cobra.Command {
 			return nil
 		},
 	}
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{flagError(err)} })
 	bind(root, a)
 	return root
-}
-
-func version() string {
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
-		return info.Main.Version
-	}
-	return "(devel)"
 }

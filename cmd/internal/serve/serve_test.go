@@ -301,6 +301,9 @@ func TestKillUnderLoad(t *testing.T) {
 			if want := "fanoutserve: " + name + " (pid "; !strings.Contains(s.log.String(), want) {
 				t.Errorf("the log does not say %q:\n%s", want, s.log)
 			}
+			if !regexp.MustCompile(`\] ledger: built [1-9]\d* = delivered [1-9]`).MatchString(s.log.String()) {
+				t.Errorf("no ledger in the log:\n%s", s.log)
+			}
 			if told == 0 {
 				t.Error("no client was told")
 			}

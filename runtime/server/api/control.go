@@ -23,7 +23,7 @@ type modelCard struct {
 
 func (a *api) card() modelCard {
 	name := a.Info.Name
-	return modelCard{ID: name, Object: "model", Created: a.created, OwnedBy: "sglang", Root: name, MaxLen: a.Info.ContextLength}
+	return modelCard{ID: name, Object: "model", Created: a.created, OwnedBy: "fanoutbench", Root: name, MaxLen: a.Info.ContextLength}
 }
 
 // models answers GET /v1/models.

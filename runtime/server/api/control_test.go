@@ -122,8 +122,8 @@ func TestHealthByOthersRow(t *testing.T) {
 // sglang issues 26482, 22511: the detokenizer was blamed for a scheduler that was stuck.
 func TestHealthNamesWhatIsStuck(t *testing.T) {
 	for stuck, want := range map[string]string{
-		"":          "nothing came from the scheduler within 300ms",
-		"scheduler": "nothing came from the scheduler within 300ms; it is stuck at scheduler",
+		"":          "no token came back within 300ms",
+		"scheduler": "no token came back within 300ms; standing still: scheduler",
 	} {
 		g := do(t, "GET", start(t, newFake(hold{}), func(c *Config) { c.Stuck = func() string { return stuck } })+"/health_generate", "")
 		if g.status != 503 || g.message(t, "/health_generate") != want {

@@ -62,10 +62,10 @@ func (a *api) sign(ctx context.Context, call manager.Call, began time.Time) (boo
 func (a *api) unhealthy(ctx context.Context, err error) error {
 	message := err.Error()
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		message = fmt.Sprintf("nothing came from the scheduler within %s", a.healthTimeout())
+		message = fmt.Sprintf("no token came back within %s", a.healthTimeout())
 		if a.Stuck != nil {
 			if part := a.Stuck(); part != "" {
-				message += "; it is stuck at " + part
+				message += "; standing still: " + part
 			}
 		}
 	}

@@ -54,6 +54,9 @@ func TestRefusals(t *testing.T) {
 		native("n", "0", "an integer from 1 to 128"),
 		native("n", "1000000", "an integer from 1 to 128"),
 		native("sampling_seed", "1e300", "an integer"),
+		generate(`{"text":"x","sampling_params":{"max_tokens":5}}`, "sampling_params.max_tokens is unknown, expected one of max_new_tokens, min_new_tokens, temperature, "+
+			"top_p, top_k, min_p, frequency_penalty, presence_penalty, repetition_penalty, stop, stop_token_ids, ignore_eos, skip_special_tokens, "+
+			"spaces_between_special_tokens, no_stop_trim, logit_bias, stream_interval, sampling_seed, n"),
 		native("stop", "5", "a string or a list of strings"),
 		native("stop", `["a",null]`, "a string or a list of strings"),
 		native("stop_token_ids", `"a"`, "a list of token ids"),
@@ -150,7 +153,7 @@ func TestRefusals(t *testing.T) {
 		chat(`"lora_path":"a"`, `lora_path is "a", expected none: this server does not support it`),
 
 		score(`{"query":"q","items":["i"]}`, "label_token_ids must be provided"),
-		score(`{"query":"q","items":["i"],"label_token_ids":[]}`, "label_token_ids is [], expected a list of at least one token id"),
+		score(`{"query":"q","items":["i"],"label_token_ids":[]}`, "label_token_ids is [], expected a list of at least one token id, integers"),
 		score(`{"query":"q","items":["i"],"label_token_ids":[1,258]}`, "Token ID 258 is out of vocabulary (vocab size: 258)"),
 		score(`{"query":"q","items":["i"],"label_token_ids":[-1]}`, "Token ID -1 is out of vocabulary (vocab size: 258)"),
 		score(`{"query":"q","label_token_ids":[1]}`, "items must be provided"),
@@ -194,7 +197,7 @@ func (g got) message(t *testing.T, path string) string {
 // What asks for nothing is no request for what is missing; unknown names are not looked at.
 func TestHarmlessFields(t *testing.T) {
 	for path, more := range map[string]string{
-		"/generate":            `"image_data":null,"lora_path":[],"priority":0,"return_hidden_states":false,"unknown":{"a":[1]},"sampling_params":{"regex":"","json_schema":null,"max_new_tokens":16.0,"unknown":1}`,
+		"/generate":            `"image_data":null,"lora_path":[],"priority":0,"return_hidden_states":false,"unknown":{"a":[1]},"sampling_params":{"regex":"","json_schema":null,"max_new_tokens":16.0}`,
 		"/v1/completions":      `"suffix":"","best_of":1,"user":"u","logit_bias":{},"response_format":{"type":"text"},"stop":null,"n":null,"unknown":1`,
 		"/v1/chat/completions": ` "tools" : [ ] ,"tool_choice":"none","temperature":null,"top_p":null,"stop":[],"unknown":1,"parallel_tool_calls":true`,
 	} {
@@ -219,7 +222,7 @@ func TestRoutes(t *testing.T) {
 		{"GET", "/generate", 405, `{"error":{"message":"method is \"GET\", expected POST"}}`},
 		{"DELETE", "/flush_cache", 405, `{"error":{"message":"method is \"DELETE\", expected GET or HEAD or POST"}}`},
 		{"PUT", "/v1/completions", 405, `{"object":"error","message":"method is \"PUT\", expected POST","type":"MethodNotAllowedError","param":null,"code":405}`},
-		{"GET", "/v1/models/small", 200, `{"id":"small","object":"model","created":1700000000,"owned_by":"sglang","root":"small","parent":null,"max_model_len":100}`},
+		{"GET", "/v1/models/small", 200, `{"id":"small","object":"model","created":1700000000,"owned_by":"fanoutbench","root":"small","parent":null,"max_model_len":100}`},
 		{"GET", "/v1/models/other", 404, `{"object":"error","message":"model is \"other\", expected \"small\"","type":"NotFoundError","param":"model","code":404}`},
 		{"GET", "/metrics", 404, `{"error":{"message":"path is \"/metrics\", expected one of the endpoints of this server"}}`},
 	} {

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/fanoutbench/fanoutbench/runtime/wire/request"
 )
@@ -25,6 +26,13 @@ func (f *fields) checkAnswers(prompts, n int) {
 
 // grammar is what would constrain the output; nothing here does.
 var grammar = []string{"json_schema", "regex", "ebnf", "structural_tag", "stop_regex", "custom_params", "custom_logit_processor"}
+
+// nativeKeys are the keys of sampling_params that are read.
+var nativeKeys = []string{
+	"max_new_tokens", "min_new_tokens", "temperature", "top_p", "top_k", "min_p", "frequency_penalty", "presence_penalty",
+	"repetition_penalty", "stop", "stop_token_ids", "ignore_eos", "skip_special_tokens", "spaces_between_special_tokens",
+	"no_stop_trim", "logit_bias", "stream_interval", "sampling_seed", "n",
+}
 
 // sampling reads the parameters that /generate's sampling_params and the OpenAI
 // requests have under the same name.
@@ -96,6 +104,7 @@ func (f *fields) logitBias(vocab int) map[int64]float64 {
 // nativeSampling reads an object of sampling_params, and n.
 func (f *fields) nativeSampling(p *request.SamplingParams, vocab int) (n int) {
 	const most = math.MaxInt32
+	f.onlyNative()
 	f.sampling(p, vocab)
 	p.MaxNewTokens = int(f.whole("max_new_tokens", int64(p.MaxNewTokens), 0, most))
 	p.MinNewTokens = int(f.whole("min_new_tokens", 0, 0, most))
@@ -105,6 +114,17 @@ func (f *fields) nativeSampling(p *request.SamplingParams, vocab int) (n int) {
 	p.StreamInterval = int(f.whole("stream_interval", 0, 1, most))
 	p.SamplingSeed = f.seed("sampling_seed")
 	return int(f.whole("n", 1, 1, maxCopies))
+}
+
+// onlyNative refuses keys that SGLang's SamplingParams does not have either: a
+// misspelt limit would be the default's 128 tokens.
+func (f *fields) onlyNative() {
+	for _, key := range sortedKeys(f.raw) {
+		if !slices.Contains(nativeKeys, key) && !slices.Contains(grammar, key) {
+			f.fail(show(json.RawMessage(key)), "is unknown, expected one of %s", strings.Join(nativeKeys, ", "))
+			return
+		}
+	}
 }
 
 func (f *fields) seed(name string) *int64 {

@@ -60,7 +60,7 @@ func (s *scoreRequest) readLabels(f *fields, vocab int) error {
 	}
 	list, fine := parseIDs(raw)
 	if !fine || len(list) == 0 {
-		f.wrong("label_token_ids", raw, "a list of at least one token id")
+		f.wrong("label_token_ids", raw, "a list of at least one token id, integers")
 		return f.err
 	}
 	for _, id := range list {

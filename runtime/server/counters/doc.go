@@ -55,7 +55,7 @@
 //	rows_built                        scheduler
 //	rows_dropped_router               detokenizer-router: a detokenizer cannot be reached, or the row has no rid
 //	rows_dropped_detokenizer          detokenizer: a worker cannot be reached, or the row cannot be detokenized
-//	rows_dropped_client_left          worker: its client has left
+//	rows_dropped_request_ended        worker: its client has left, or the request had been ended here
 //	rows_dropped_unknown              worker: no request of that rid was known
 //	rows_delivered                    worker: its request has it
 //

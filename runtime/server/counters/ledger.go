@@ -10,7 +10,7 @@ import (
 type Ledger struct {
 	Built                       uint64
 	Delivered                   uint64
-	Dropped                     map[string]uint64 // by reason: router, detokenizer, client_left, unknown
+	Dropped                     map[string]uint64 // by reason: router, detokenizer, request_ended, unknown
 	Missing, Doubled, Reordered uint64
 }
 
@@ -41,7 +41,7 @@ func ReadLedger(folder string) (Ledger, error) {
 
 // LedgerOf adds up what ReadFolder read.
 func LedgerOf(parts map[string]map[string]Value) (Ledger, error) {
-	l := Ledger{Dropped: map[string]uint64{"router": 0, "detokenizer": 0, "client_left": 0, "unknown": 0}}
+	l := Ledger{Dropped: map[string]uint64{"router": 0, "detokenizer": 0, "request_ended": 0, "unknown": 0}}
 	for part, values := range parts {
 		for name, v := range values {
 			if !l.add(name, v.Count) {

@@ -23,7 +23,7 @@ func TestLedger(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(folder, "scheduler"), nil, 0o600); err != nil { // as a socket would lie there
 		t.Fatal(err)
 	}
-	workers := []string{"rows_delivered", "rows_dropped_client_left", "rows_dropped_unknown", "rows_missing", "rows_doubled", "rows_reordered", "messages"}
+	workers := []string{"rows_delivered", "rows_dropped_request_ended", "rows_dropped_unknown", "rows_missing", "rows_doubled", "rows_reordered", "messages"}
 	for part, c := range map[string]struct {
 		names []string
 		first uint64
@@ -43,7 +43,7 @@ func TestLedger(t *testing.T) {
 	got, err := ReadLedger(folder)
 	want := Ledger{
 		Built: 1000, Delivered: 10 + 100,
-		Dropped: map[string]uint64{"router": 3, "detokenizer": 5 + 7, "new_reason": 8, "client_left": 11 + 101, "unknown": 12 + 102},
+		Dropped: map[string]uint64{"router": 3, "detokenizer": 5 + 7, "new_reason": 8, "request_ended": 11 + 101, "unknown": 12 + 102},
 		Missing: 13 + 103, Doubled: 14 + 104, Reordered: 15 + 105,
 	}
 	if err != nil || !reflect.DeepEqual(got, want) {

@@ -11,10 +11,10 @@ const (
 // both are the counters of either kind. rows_unreachable and rows_refused say why
 // rows were dropped; rows of malformed frames are in neither.
 var both = []counters.Spec{
-	counter("batches", "Frames that came in, those that could not be read included."),
-	counter("rows", "Rows of these."),
-	counter("messages", "Messages sent."),
-	counter("bytes", "Bytes of these."),
+	counter("batches", "Frames of rows that came in, unreadable ones included."),
+	counter("rows", "Rows that came in."),
+	counter("messages", "Messages sent on."),
+	counter("bytes", "Bytes of the messages sent on."),
 	counter("opaque_decodes", "Opaque columns opened."),
 	counter("rows_unreachable", "Dropped rows: where they go to cannot be reached."),
 	counter("rows_refused", "Dropped rows: they cannot be handled for what they hold."),

@@ -25,7 +25,7 @@ var specs = []counters.Spec{
 	{Name: "gen_throughput", Help: "Tokens a second, of the last line about decodes.", Kind: counters.KindGauge},
 	{Name: "scheduler_num_requests_total", Help: "Requests received, refused ones too.", Kind: counters.KindCounter},
 	{Name: "scheduler_prompt_tokens_total", Help: "Prompt tokens of finished requests that were in a batch.", Kind: counters.KindCounter},
-	{Name: "scheduler_cached_tokens_total", Help: "Those of them that were in the cache.", Kind: counters.KindCounter},
+	{Name: "scheduler_cached_tokens_total", Help: "Prompt tokens of finished requests that were in the cache.", Kind: counters.KindCounter},
 	{Name: "scheduler_generation_tokens_total", Help: "Tokens generated.", Kind: counters.KindCounter},
 	{Name: "num_retracted_requests_total", Help: "Requests put back into the queue, as often as they were.", Kind: counters.KindCounter},
 	{Name: "scheduler_num_aborted_requests_total", Help: "Requests that ended with an abort, refused ones too.", Kind: counters.KindCounter},
@@ -34,10 +34,10 @@ var specs = []counters.Spec{
 	{Name: "queue_time_seconds", Help: "From a request's arrival to its first batch.", Kind: counters.KindHistogram,
 		Buckets: []float64{0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 60, 120, 400}},
 	{Name: "sim_steps_total", Help: "Steps of the simulated device.", Kind: counters.KindCounter},
-	{Name: "sim_missed_total", Help: "Those whose deadline had passed before they could sleep.", Kind: counters.KindCounter},
-	{Name: "sim_seconds", Help: "Seconds that its steps should have taken.", Kind: counters.KindGauge},
-	{Name: "sim_late_seconds", Help: "Seconds that they were late together.", Kind: counters.KindGauge},
-	{Name: "sim_worst_late_seconds", Help: "The most that one was late.", Kind: counters.KindGauge},
+	{Name: "sim_missed_total", Help: "Steps of the simulated device whose deadline had passed before they could sleep.", Kind: counters.KindCounter},
+	{Name: "sim_seconds", Help: "Seconds that the steps of the simulated device should have taken.", Kind: counters.KindGauge},
+	{Name: "sim_late_seconds", Help: "Seconds by which the steps of the simulated device were late, added up.", Kind: counters.KindGauge},
+	{Name: "sim_worst_late_seconds", Help: "Seconds by which the latest step of the simulated device was late.", Kind: counters.KindGauge},
 }
 
 // metrics are the part's counters, by what feeds them.

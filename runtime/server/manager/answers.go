@@ -96,7 +96,7 @@ func ask[T request.Message](ctx context.Context, m *Manager, rid string, questio
 	case <-ctx.Done():
 		return none, ctx.Err()
 	case <-timer.C:
-		return none, &Error{Status: 504, Type: "GatewayTimeout", Message: fmt.Sprintf("the scheduler did not answer a %s within %v", question.Class(), limit)}
+		return none, &Error{Status: 503, Type: "ServiceUnavailable", Message: fmt.Sprintf("the scheduler did not answer a %s within %v", question.Class(), limit)}
 	}
 }
 

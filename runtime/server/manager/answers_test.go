@@ -71,7 +71,7 @@ func TestALateAnswerIsIgnored(t *testing.T) {
 
 func TestAQuestionHasABound(t *testing.T) {
 	k := start(t, func(c *Config) { c.AnswerTimeout = time.Nanosecond })
-	if _, err := k.InternalState(context.Background()); status(err) != 504 || !strings.Contains(err.Error(), "did not answer a GetInternalStateReq") {
+	if _, err := k.InternalState(context.Background()); status(err) != 503 || !strings.Contains(err.Error(), "did not answer a GetInternalStateReq") {
 		t.Errorf("got %v", err)
 	}
 }

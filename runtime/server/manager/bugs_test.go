@@ -31,7 +31,7 @@ func TestBug36333AClientThatLeavesIsAbortedOnceAndQuietly(t *testing.T) {
 	if n := k.log.count("\n"); n != 0 {
 		t.Errorf("%d lines were logged:\n%s", n, k.log.b.String())
 	}
-	k.counts("rows_dropped_client_left=51", "rows_dropped_unknown=0")
+	k.counts("rows_dropped_request_ended=51", "rows_dropped_unknown=0")
 }
 
 // sglang#37833, sglang PR 34894: the state is deleted before the abort goes, which

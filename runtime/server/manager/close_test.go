@@ -46,7 +46,7 @@ func TestLateRowsAreDroppedAndTheLastOneForgets(t *testing.T) {
 	if k.InFlight() != 0 {
 		t.Error("the state is left after the scheduler's last word")
 	}
-	k.counts("rows_dropped_client_left=2", "rows_dropped_unknown=0", "rows_delivered=0", "rows_missing=0", "num_aborted_requests_total=1")
+	k.counts("rows_dropped_request_ended=2", "rows_dropped_unknown=0", "rows_delivered=0", "rows_missing=0", "num_aborted_requests_total=1")
 	k.submit(1, item("a", "x"))
 }
 
@@ -56,7 +56,7 @@ func TestRowsAreNumberedAlsoAfterTheClientLeft(t *testing.T) {
 	k.rows(at0("a", ""))
 	k.rows(at0("a", ""))
 	k.rows(row{rid: "a", number: int64(3), finish: stopped()})
-	k.counts("rows_dropped_client_left=2", "rows_doubled=1", "rows_missing=2")
+	k.counts("rows_dropped_request_ended=2", "rows_doubled=1", "rows_missing=2")
 	if got := k.router.aborts(); len(got) != 1 {
 		t.Errorf("got the aborts %q, want one", got)
 	}
@@ -184,7 +184,7 @@ func TestManyAtOnce(t *testing.T) {
 	if k.InFlight() != 0 {
 		t.Errorf("%d states are left", k.InFlight())
 	}
-	delivered, left := k.set.Counter("rows_delivered").Value(), k.set.Counter("rows_dropped_client_left").Value()
+	delivered, left := k.set.Counter("rows_delivered").Value(), k.set.Counter("rows_dropped_request_ended").Value()
 	if delivered+left != 800 || delivered < 8*33 {
 		t.Errorf("%d rows delivered and %d dropped, want 800 in all, at least %d delivered", delivered, left, 8*33)
 	}

@@ -54,7 +54,7 @@
 // a hole in the text: the request ends with an abort, status 500, and so it does
 // where a row cannot be read. A last row that is an abort with status 500 may be a
 // detokenizer's, so the scheduler is asked to end the request as well. Rows that come after that, or after the client left,
-// are counted as rows_dropped_client_left; those of a rid that the map lacks as
+// are counted as rows_dropped_request_ended; those of a rid that the map lacks as
 // rows_dropped_unknown. A doubled row is in neither.
 //
 // An index has one Update waiting at most, into which rows are merged, so a slow

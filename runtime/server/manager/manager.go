@@ -41,7 +41,7 @@ type Config struct {
 	BatchSendMaxReqs           int // 0: no limit
 
 	Now           func() time.Time // nil: time.Now
-	AnswerTimeout time.Duration    // how long the scheduler may take for an answer; 0: 30 s
+	AnswerTimeout time.Duration    // how long the scheduler may take for an answer; 0: 5 s
 	MaxFrame      int              // bytes of a message that the Sender takes; 0: 64 MiB
 }
 
@@ -60,7 +60,7 @@ func (c Config) complete() (Config, error) {
 		c.Now = time.Now
 	}
 	if c.AnswerTimeout == 0 {
-		c.AnswerTimeout = 30 * time.Second
+		c.AnswerTimeout = 5 * time.Second
 	}
 	if c.MaxFrame == 0 {
 		c.MaxFrame = 64 << 20

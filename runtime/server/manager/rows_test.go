@@ -87,7 +87,7 @@ func TestLogprobColumnsThatContradictEachOther(t *testing.T) {
 			t.Errorf("got %+v, want a 500 with %q", u.Finish, c.want)
 		}
 		k.abortedOnce("r")
-		k.counts("rows_delivered=0", "rows_dropped_client_left=1")
+		k.counts("rows_delivered=0", "rows_dropped_request_ended=1")
 	}
 }
 
@@ -142,13 +142,13 @@ func TestRowFaults(t *testing.T) {
 		counts  []string
 	}{
 		{"in order", []any{0, 1, 2}, "012", "", []string{"rows_delivered=3", "rows_missing=0", "rows_doubled=0", "rows_reordered=0"}},
-		{"doubled", []any{0, 1, 1, 0, 2}, "012", "", []string{"rows_delivered=3", "rows_doubled=2", "rows_missing=0", "rows_dropped_client_left=0"}},
-		{"first missing", []any{1}, "", `rows 0 to 0 of "r" are missing`, []string{"rows_delivered=0", "rows_missing=1", "rows_dropped_client_left=1"}},
-		{"missing", []any{0, 3, 4}, "0", `rows 1 to 2 of "r" are missing`, []string{"rows_delivered=1", "rows_missing=2", "rows_reordered=0", "rows_dropped_client_left=2"}},
-		{"reordered", []any{0, 2, 1, 3}, "0", `rows 1 to 1 of "r" are missing`, []string{"rows_delivered=1", "rows_missing=1", "rows_reordered=1", "rows_doubled=0", "rows_dropped_client_left=3"}},
-		{"no number", []any{0, nil}, "0", `a row of "r": customized_info has no row number for it`, []string{"rows_delivered=1", "rows_dropped_client_left=1"}},
-		{"negative", []any{-1}, "", `a row of "r": its number is -1`, []string{"rows_dropped_client_left=1"}},
-		{"beyond all", []any{1 << 60}, "", `a row of "r": its number is 1152921504606846976`, []string{"rows_missing=0", "rows_dropped_client_left=1"}},
+		{"doubled", []any{0, 1, 1, 0, 2}, "012", "", []string{"rows_delivered=3", "rows_doubled=2", "rows_missing=0", "rows_dropped_request_ended=0"}},
+		{"first missing", []any{1}, "", `rows 0 to 0 of "r" are missing`, []string{"rows_delivered=0", "rows_missing=1", "rows_dropped_request_ended=1"}},
+		{"missing", []any{0, 3, 4}, "0", `rows 1 to 2 of "r" are missing`, []string{"rows_delivered=1", "rows_missing=2", "rows_reordered=0", "rows_dropped_request_ended=2"}},
+		{"reordered", []any{0, 2, 1, 3}, "0", `rows 1 to 1 of "r" are missing`, []string{"rows_delivered=1", "rows_missing=1", "rows_reordered=1", "rows_doubled=0", "rows_dropped_request_ended=3"}},
+		{"no number", []any{0, nil}, "0", `a row of "r": customized_info has no row number for it`, []string{"rows_delivered=1", "rows_dropped_request_ended=1"}},
+		{"negative", []any{-1}, "", `a row of "r": its number is -1`, []string{"rows_dropped_request_ended=1"}},
+		{"beyond all", []any{1 << 60}, "", `a row of "r": its number is 1152921504606846976`, []string{"rows_missing=0", "rows_dropped_request_ended=1"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			k := start(t, nil)
@@ -230,7 +230,7 @@ func TestADoubledLastRowDoesNotLeaveItsCallerWaiting(t *testing.T) {
 	if u := next(t, c); u.Text != "a" || u.Finish == nil || u.Finish.StatusCode != 500 {
 		t.Errorf("got %+v", u)
 	}
-	k.counts("rows_doubled=1", "rows_delivered=1", "rows_dropped_client_left=0")
+	k.counts("rows_doubled=1", "rows_delivered=1", "rows_dropped_request_ended=0")
 }
 
 func TestRowsOfNobodyAreCountedAndLoggedOnceASecond(t *testing.T) {
@@ -275,7 +275,7 @@ func TestAnEmbeddingEndsTheRequestThatItCameFor(t *testing.T) {
 		t.Errorf("got %+v", u)
 	}
 	k.abortedOnce("r")
-	k.counts("rows_dropped_client_left=1", "rows_dropped_unknown=1", "rows_delivered=0")
+	k.counts("rows_dropped_request_ended=1", "rows_dropped_unknown=1", "rows_delivered=0")
 }
 
 func TestHistograms(t *testing.T) {
@@ -342,7 +342,7 @@ func TestNoTextIsLost(t *testing.T) {
 		k.rows(frame...)
 	}
 	readers.Wait()
-	k.counts(fmt.Sprintf("rows_delivered=%d", calls*indexes*rows), "rows_missing=0", "rows_doubled=0", "rows_dropped_client_left=0")
+	k.counts(fmt.Sprintf("rows_delivered=%d", calls*indexes*rows), "rows_missing=0", "rows_doubled=0", "rows_dropped_request_ended=0")
 	if k.InFlight() != 0 {
 		t.Errorf("%d states are left", k.InFlight())
 	}

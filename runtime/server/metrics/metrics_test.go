@@ -231,7 +231,7 @@ func TestTable(t *testing.T) {
 func TestLedgerInScrapesUnderLoad(t *testing.T) {
 	folder := t.TempDir()
 	built := create(t, folder, "a-scheduler", spec("rows_built", counters.KindCounter)).Counter("rows_built")
-	worker := create(t, folder, "b-worker", spec("rows_delivered", counters.KindCounter), spec("rows_dropped_client_left", counters.KindCounter))
+	worker := create(t, folder, "b-worker", spec("rows_delivered", counters.KindCounter), spec("rows_dropped_request_ended", counters.KindCounter))
 	rows, done := make(chan int, 64), make(chan struct{})
 	var wg sync.WaitGroup
 	wg.Go(func() {
@@ -247,7 +247,7 @@ func TestLedgerInScrapesUnderLoad(t *testing.T) {
 		}
 	})
 	wg.Go(func() {
-		delivered, left := worker.Counter("rows_delivered"), worker.Counter("rows_dropped_client_left")
+		delivered, left := worker.Counter("rows_delivered"), worker.Counter("rows_dropped_request_ended")
 		for i := range rows {
 			if i%7 == 0 {
 				left.Add(1)

@@ -5,7 +5,7 @@ import "github.com/fanoutbench/fanoutbench/runtime/server/counters"
 // specs are the router's counters.
 var specs = []counters.Spec{
 	counter("requests_forwarded", "Frames of HTTP workers written to the scheduler."),
-	counter("request_bytes_forwarded", "Bytes of these frames."),
+	counter("request_bytes_forwarded", "Bytes of HTTP workers' frames written to the scheduler."),
 	counter("answers_forwarded", "Answers of the scheduler written to HTTP workers; one for each worker that it went to."),
 	counter("answers_dropped_unknown", "Answers for an HTTP worker that has not registered, or for none."),
 	counter("answers_dropped_unreachable", "Answers for an HTTP worker whose connection broke."),

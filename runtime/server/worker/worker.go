@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"runtime/debug"
 	"strings"
 	"sync/atomic"
 	"time"
 
 	"github.com/fanoutbench/fanoutbench/runtime/model"
 	"github.com/fanoutbench/fanoutbench/runtime/server/api"
+	"github.com/fanoutbench/fanoutbench/runtime/server/args"
 	"github.com/fanoutbench/fanoutbench/runtime/server/backend"
 	"github.com/fanoutbench/fanoutbench/runtime/server/counters"
 	"github.com/fanoutbench/fanoutbench/runtime/server/manager"
@@ -136,16 +136,9 @@ func (w *worker) build(ipc string, push transport.Push, set *counters.Set) (http
 		}
 	}
 	return api.New(api.Config{
-		Service: w.manager, Tokenizer: tokenizer, Info: info, Args: a, Log: w.env.Log, Version: version(),
+		Service: w.manager, Tokenizer: tokenizer, Info: info, Args: a, Log: w.env.Log, Version: args.Version(),
 		State: func() api.State { return api.State(w.state.Load()) }, Stuck: w.stuck, Metrics: metered,
 	}), nil
-}
-
-func version() string {
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
-		return info.Main.Version
-	}
-	return "(devel)"
 }
 
 // stuck names the parts that have not moved for half of the time that a health

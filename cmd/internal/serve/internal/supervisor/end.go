@@ -126,6 +126,7 @@ func (s *server) account() error {
 		return fmt.Errorf("the ledger: %w", err)
 	}
 	s.slog.Info("ledger: " + describe(l))
+	s.accounted = true
 	if l.InFlight() != 0 || l.Missing != 0 || l.Doubled != 0 || l.Reordered != 0 {
 		return fmt.Errorf("the ledger does not add up: %s; want nothing in flight, missing, doubled or reordered", describe(l))
 	}
@@ -153,9 +154,10 @@ func describe(l counters.Ledger) string {
 func (s *server) fail(err error) {
 	ctx, cancel := context.WithTimeoutCause(context.Background(), failGrace, errLate)
 	defer cancel()
+	why := reason(err)
 	for i, u := range s.units {
 		s.told[i] = true
-		u.end(err.Error())
+		u.end(why)
 	}
 	for slices.Contains(s.ended[:len(s.units)], false) && !errors.Is(err, errNow) {
 		_, err := s.next(ctx)
@@ -172,6 +174,21 @@ func (s *server) fail(err error) {
 		}
 	}
 	s.killAll()
+}
+
+// lastLedger tells the ledger of a server that failed once it had served: the
+// counters outlive the parts. Rows in flight are among what was cut off, so it is
+// no verdict.
+func (s *server) lastLedger() {
+	if s.accounted || len(s.ready) == 0 || slices.Contains(s.ready, false) {
+		return
+	}
+	l, err := s.Ledger(s.folder.path)
+	if err != nil {
+		s.slog.Warn("the ledger cannot be read", "error", err)
+		return
+	}
+	s.slog.Info("ledger: " + describe(l))
 }
 
 // killAll lets go of the parts, whether they live or not.

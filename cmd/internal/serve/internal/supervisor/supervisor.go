@@ -33,6 +33,7 @@ type server struct {
 	Config
 	out       *sink
 	slog      *slog.Logger
+	accounted bool // the ledger has been told
 	folder    *folder
 	listeners []*net.TCPListener // those not given to a worker yet
 	address   *net.TCPAddr
@@ -69,6 +70,7 @@ func Run(ctx context.Context, c Config) (err error) {
 	s.address = s.listeners[0].Addr().(*net.TCPAddr)
 	if err := s.live(ctx); err != nil {
 		s.fail(err)
+		s.lastLedger()
 		return err
 	}
 	return nil
@@ -163,16 +165,38 @@ func (s *server) note(e event) error {
 	return nil
 }
 
+// failure is an error of which clients are told less: neither process ids nor
+// what the parts wrote to their logs.
+type failure struct {
+	error
+	told string
+}
+
+// reason is what clients are told of an error that ends the server.
+func reason(err error) string {
+	var f *failure
+	if errors.As(err, &f) {
+		return "the server ends: " + f.told
+	}
+	return "the server ends: " + err.Error()
+}
+
 // obituary names the part and says how it ended, with the last it wrote.
 func (s *server) obituary(e event) error {
 	how := "it ended, which nobody had asked for"
 	if e.err != nil {
 		how = e.err.Error()
 	}
-	if log := s.units[e.unit].log(); log != "" {
+	id, u := s.ids[e.unit], s.units[e.unit]
+	name := id.String()
+	if !id.Numbered() {
+		name = "the " + name
+	}
+	told := fmt.Sprintf("%s has failed (%s)", name, how)
+	if log := u.log(); log != "" {
 		how += "; last lines of its log: " + log
 	}
-	return fmt.Errorf("%s (pid %d) failed: %s", s.ids[e.unit], s.units[e.unit].pid(), how)
+	return &failure{fmt.Errorf("%s (pid %d) failed: %s", id, u.pid(), how), told}
 }
 
 // errAsked is why a server ends that was asked to.
@@ -209,7 +233,8 @@ func (s *server) lateError(limit time.Duration) error {
 			}
 		}
 	}
-	return fmt.Errorf("%s did not register within %v (--start-timeout)%s", strings.Join(names, ", "), limit, strings.Join(logs, ""))
+	told := fmt.Sprintf("%s did not register within %v (--start-timeout)", strings.Join(names, ", "), limit)
+	return &failure{errors.New(told + strings.Join(logs, "")), told}
 }
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
@@ -219,13 +244,16 @@ func (s *server) announce(ctx context.Context) error {
 	for i, id := range s.ids {
 		s.slog.Info(fmt.Sprintf("%s: pid %d", id, s.units[i].pid()))
 	}
-	s.slog.Info("listening at http://" + net.JoinHostPort(s.Args.Host, strconv.Itoa(s.address.Port)))
+	// At every level: without the address nobody can use it, and published scripts
+	// wait for the last word.
+	always := s.out.logger("supervisor", "info")
+	always.Info("listening at http://" + net.JoinHostPort(s.Args.Host, strconv.Itoa(s.address.Port)))
 	if !s.Args.SkipServerWarmup {
 		if err := s.warmUp(ctx); err != nil {
 			return err
 		}
 	}
-	s.slog.Info("The server is fired up and ready to roll!") // published scripts wait for it
+	always.Info("The server is fired up and ready to roll!")
 	return nil
 }
 

@@ -130,7 +130,10 @@ func TestRequestsThatDoNotFinish(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "10ms after the server was asked to end (--shutdown-timeout); they were cut off") {
 			t.Errorf("the end: %v", err)
 		}
-		if got := rest(asked); !strings.HasPrefix(got, "error: requests had not finished") {
+		if !strings.Contains(r.log.String(), "] ledger: built ") {
+			t.Errorf("no ledger in the log:\n%s", r.log)
+		}
+		if got := rest(asked); !strings.HasPrefix(got, "error: the server ends: requests had not finished") {
 			t.Errorf("the client got %q, want the reason", got)
 		}
 	})
@@ -197,12 +200,20 @@ func TestPartsThatDie(t *testing.T) {
 					t.Errorf("got %v", err)
 				}
 				// A worker's own clients may lose their connection instead.
-				if got := rest(asked); name != "worker-2" && !strings.HasPrefix(got, "error: "+name+" (pid ") {
+				if got := rest(asked); name != "worker-2" && got != "error: the server ends: "+named(name)+" has failed (somebody touched me)\n" {
 					t.Errorf("the client got %q, want the reason", got)
 				}
 			})
 		})
 	}
+}
+
+// named is a part as clients are told of it: never with its process or its log.
+func named(part string) string {
+	if strings.Contains(part, "-") && part != "detokenizer-router" {
+		return part
+	}
+	return "the " + part
 }
 
 func TestKilledParts(t *testing.T) {
@@ -217,8 +228,11 @@ func TestKilledParts(t *testing.T) {
 			if err := r.end(); err == nil || !strings.HasPrefix(err.Error(), name+" (pid ") || !strings.Contains(err.Error(), "failed: signal: killed") {
 				t.Errorf("got %v", err)
 			}
-			if got := rest(asked); name != "worker-0" && !strings.HasPrefix(got, "error: "+name+" (pid ") {
+			if got := rest(asked); name != "worker-0" && got != "error: the server ends: "+named(name)+" has failed (signal: killed)\n" {
 				t.Errorf("the client got %q, want the reason", got)
+			}
+			if n := strings.Count(r.log.String(), "] ledger: built "); n != 1 {
+				t.Errorf("the log has %d ledgers, want one:\n%s", n, r.log)
 			}
 		})
 	}
@@ -273,10 +287,27 @@ func TestEndWhileItStarts(t *testing.T) {
 	})
 }
 
+// Who asks for a quiet log must learn the address all the same.
+func TestTheAddressAtEveryLevel(t *testing.T) {
+	for _, level := range []string{"warning", "error"} {
+		a := settings(true)
+		a.LogLevel = level
+		r := start(t, a, "")
+		r.serving()
+		r.cancel()
+		if err := r.end(); err != nil {
+			t.Error(err)
+		}
+		if strings.Contains(r.log.String(), "ledger") {
+			t.Errorf("at level %s the log has more:\n%s", level, r.log)
+		}
+	}
+}
+
 // Rows that are lost or doubled are an error, though every client was content.
 func TestLedger(t *testing.T) {
 	for want, l := range map[string]counters.Ledger{
-		"":                                     {Built: 9, Delivered: 6, Dropped: map[string]uint64{"client_left": 2, "router": 1}},
+		"":                                     {Built: 9, Delivered: 6, Dropped: map[string]uint64{"request_ended": 2, "router": 1}},
 		"in flight 1; missing 0":               {Built: 9, Delivered: 8},
 		"in flight -1; missing 0":              {Built: 9, Delivered: 10},
 		"missing 1, doubled 0, reordered 0":    {Missing: 1},
@@ -294,8 +325,10 @@ func TestLedger(t *testing.T) {
 			switch {
 			case want == "" && err != nil:
 				t.Errorf("got %v", err)
-			case want == "" && !strings.Contains(r.log.String(), "built 9 = delivered 6 + dropped 3 (client_left 2, router 1) + in flight 0"):
+			case want == "" && !strings.Contains(r.log.String(), "built 9 = delivered 6 + dropped 3 (request_ended 2, router 1) + in flight 0"):
 				t.Errorf("the log tells another ledger:\n%s", r.log)
+			case strings.Count(r.log.String(), "] ledger: built ") != 1:
+				t.Errorf("want one ledger in the log:\n%s", r.log)
 			case want != "" && (err == nil || !strings.Contains(err.Error(), want)):
 				t.Errorf("got %v, want %q", err, want)
 			}
