@@ -26,7 +26,12 @@ type Log struct {
 
 // OpenLog makes logs/NAME.log, which must not be there yet.
 func (r *Run) OpenLog(name string) (*Log, error) {
-	f, err := os.OpenFile(filepath.Join(r.dir, LogFolder, name+".log"), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+	return NewLog(filepath.Join(r.dir, LogFolder, name+".log"))
+}
+
+// NewLog makes a log's file, which must not be there yet.
+func NewLog(path string) (*Log, error) {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
 	if err != nil {
 		return nil, fmt.Errorf("results: %w", err)
 	}

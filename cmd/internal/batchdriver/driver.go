@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 
 	"github.com/fanoutbench/fanoutbench/cmd/internal/load"
 	"github.com/fanoutbench/fanoutbench/results"
@@ -19,7 +18,7 @@ type driver struct {
 	schedules map[[2]int]load.Schedule
 	run       *batchrun.Run
 	logs      map[string]io.Writer
-	files     []*os.File
+	files     []*results.Log
 	servers   pair
 	about     map[string]batchrun.Arm
 	notes     []string
@@ -85,7 +84,7 @@ func (d *driver) all(ctx context.Context) (err error) {
 
 func (d *driver) openLogs() error {
 	for _, name := range arms {
-		f, err := os.OpenFile(d.run.LogPath(name), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+		f, err := results.NewLog(d.run.LogPath(name))
 		if err != nil {
 			return fmt.Errorf("batchdriver: %w", err)
 		}
@@ -156,7 +155,7 @@ func (d *driver) warmUp(ctx context.Context, round int, name string) error {
 		if err != nil {
 			return err
 		}
-		if _, err := sequential(ctx, d.plan.Warmup, d.requests.target(s, d.servers[name]), all, nil); err != nil {
+		if _, err := load.Sequential(ctx, d.plan.Warmup, d.requests.target(s, d.servers[name]), all, nil); err != nil {
 			return err
 		}
 	}

@@ -122,7 +122,7 @@ func (r *requests) sequence(ctx context.Context, s *scoring.Set, n int, server *
 		return nil, err
 	}
 	answers := map[int]scoring.Answer{}
-	result, err := sequential(ctx, n, r.target(s, server), all, keep(s, answers))
+	result, err := load.Sequential(ctx, n, r.target(s, server), all, keep(s, answers))
 	if err != nil {
 		return nil, err
 	}
@@ -133,26 +133,6 @@ func (r *requests) sequence(ctx context.Context, s *scoring.Set, n int, server *
 		return nil, fmt.Errorf("none of %d requests was answered as it should be; the first: %w", n, errors.New(result.Sent[0].Err))
 	}
 	return answers, server.Err()
-}
-
-// sequential is load's, left behind when the context ends: with two requests still to
-// be sent that one does not come back then. The program ends with the context.
-func sequential(ctx context.Context, n int, t load.Target, all [][]byte, check func(load.Sent) error) (load.Result, error) {
-	type end struct {
-		result load.Result
-		err    error
-	}
-	ended := make(chan end, 1)
-	go func() {
-		result, err := load.Sequential(ctx, n, t, all, check)
-		ended <- end{result, err}
-	}()
-	select {
-	case e := <-ended:
-		return e.result, e.err
-	case <-ctx.Done():
-		return load.Result{}, context.Cause(ctx)
-	}
 }
 
 // keep judges answers and remembers the good ones by the place of their request.

@@ -91,7 +91,7 @@ func (d *driver) send(ctx context.Context, t *loaded, server *running) error {
 		t.body = append(t.body, i%t.set.Len())
 	}
 	if !t.cell.Open() {
-		t.result, err = sequential(ctx, n, target, all, check)
+		t.result, err = load.Sequential(ctx, n, target, all, check)
 		return err
 	}
 	s := d.schedules[[2]int{t.slot.Round, t.slot.Cell}]

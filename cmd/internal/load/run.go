@@ -38,7 +38,7 @@ func runWith(ctx context.Context, s Schedule, t Target, bodies [][]byte, check f
 	restore := moreProcessors(&x.self.Processors)
 	defer restore()
 	if w.sequential {
-		x.turns, x.idle.ahead = make(chan struct{}, 1), 1
+		x.turns, x.idle.ahead = make(chan struct{}, len(s.At)), 1 // room for those that are abandoned, too
 	}
 	result, err := x.run(ctx, w.clock)
 	if err != nil {
