@@ -291,6 +291,9 @@ func TestKillUnderLoad(t *testing.T) {
 				}
 				if r.told() {
 					told++
+					if last := strings.Join(r.events[max(0, len(r.events)-2):], " "); strings.Contains(last, "(pid ") || strings.Contains(last, "its log") || strings.Count(last, "the server ends") > 1 {
+						t.Errorf("a client was told %s, want neither processes nor logs", last)
+					}
 				} else if !strings.HasPrefix(name, "worker") {
 					t.Errorf("a client was not told: %d events, %v", len(r.events), r.err)
 				}

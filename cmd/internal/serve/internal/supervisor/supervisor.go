@@ -172,13 +172,14 @@ type failure struct {
 	told string
 }
 
-// reason is what clients are told of an error that ends the server.
+// reason is what clients are told of an error that ends the server; the worker
+// says before it that it ends.
 func reason(err error) string {
 	var f *failure
 	if errors.As(err, &f) {
-		return "the server ends: " + f.told
+		return f.told
 	}
-	return "the server ends: " + err.Error()
+	return err.Error()
 }
 
 // obituary names the part and says how it ended, with the last it wrote.

@@ -133,7 +133,7 @@ func TestRequestsThatDoNotFinish(t *testing.T) {
 		if !strings.Contains(r.log.String(), "] ledger: built ") {
 			t.Errorf("no ledger in the log:\n%s", r.log)
 		}
-		if got := rest(asked); !strings.HasPrefix(got, "error: the server ends: requests had not finished") {
+		if got := rest(asked); !strings.HasPrefix(got, "error: requests had not finished") {
 			t.Errorf("the client got %q, want the reason", got)
 		}
 	})
@@ -200,7 +200,7 @@ func TestPartsThatDie(t *testing.T) {
 					t.Errorf("got %v", err)
 				}
 				// A worker's own clients may lose their connection instead.
-				if got := rest(asked); name != "worker-2" && got != "error: the server ends: "+named(name)+" has failed (somebody touched me)\n" {
+				if got := rest(asked); name != "worker-2" && got != "error: "+named(name)+" has failed (somebody touched me)\n" {
 					t.Errorf("the client got %q, want the reason", got)
 				}
 			})
@@ -228,7 +228,7 @@ func TestKilledParts(t *testing.T) {
 			if err := r.end(); err == nil || !strings.HasPrefix(err.Error(), name+" (pid ") || !strings.Contains(err.Error(), "failed: signal: killed") {
 				t.Errorf("got %v", err)
 			}
-			if got := rest(asked); name != "worker-0" && got != "error: the server ends: "+named(name)+" has failed (signal: killed)\n" {
+			if got := rest(asked); name != "worker-0" && got != "error: "+named(name)+" has failed (signal: killed)\n" {
 				t.Errorf("the client got %q, want the reason", got)
 			}
 			if n := strings.Count(r.log.String(), "] ledger: built "); n != 1 {
