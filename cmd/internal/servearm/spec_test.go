@@ -59,7 +59,7 @@ func TestWrongSpecs(t *testing.T) {
 		"builtin:batch@--device=sim": `option "--device=sim", want NAME=VALUE or NAME, a flag of fanoutserve without dashes`,
 		"builtin:batch@max-reqs=1,batch-send-max-reqs=2": "option batch-send-max-reqs is given twice",
 		"builtin:batch@no-such-thing=1":                  "unknown flag --no-such-thing",
-		"builtin:batch@max-tokens=many":                  `invalid argument "many"`,
+		"builtin:batch@max-tokens=many":                  `--batch-send-max-tokens "many", want an integer`,
 		"builtin:batch@port=1":                           "option port is this program's to choose",
 		"builtin:batch@host=x":                           "option host is this program's to choose",
 		"builtin:batch@log-level=error":                  `option log-level is "error", want info or debug`,
