@@ -91,7 +91,7 @@ func TestRecordsAreValidAndSpoiltOnesAreNot(t *testing.T) {
 	}
 	optional, free := map[string]bool{}, map[string]bool{}
 	for _, s := range schemaFiles {
-		keysOf(s.record, optional, free)
+		keysOf(s.Record, optional, free)
 	}
 	joined := func(m map[string]bool) string { return strings.Join(slices.Sorted(maps.Keys(m)), " ") }
 	args := []string{"-c", othersValidator, joined(optional), joined(free), wordKeys, "schema/campaign.schema.json", campaign}

@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"reflect"
 	"regexp"
-	"slices"
 	"testing"
 
 	"github.com/fanoutbench/fanoutbench/protocol"
@@ -14,18 +13,15 @@ import (
 )
 
 // schemaFiles are the schemas, each with its title and the record it is made from.
-var schemaFiles = []struct {
-	name, title string
-	record      reflect.Type
-}{
-	{"plan.schema.json", "plan.json", reflect.TypeFor[Plan]()},
-	{"trial.schema.json", "one line of raw.jsonl", reflect.TypeFor[Trial]()},
-	{"result.schema.json", "result.json", reflect.TypeFor[Result]()},
-	{"report.schema.json", "report --format json", reflect.TypeFor[report]()},
-	{"calibration.schema.json", "calibration.json", reflect.TypeFor[Calibration]()},
-	{"campaign.schema.json", "the file of plan --shards", reflect.TypeFor[Campaign]()},
-	{"merged.schema.json", "merged.json", reflect.TypeFor[Merged]()},
-	{"reproduces.schema.json", "reproduces.json", reflect.TypeFor[Reproduces]()},
+var schemaFiles = []schemagen.File{
+	{Name: "plan.schema.json", Title: "plan.json", Record: reflect.TypeFor[Plan]()},
+	{Name: "trial.schema.json", Title: "one line of raw.jsonl", Record: reflect.TypeFor[Trial]()},
+	{Name: "result.schema.json", Title: "result.json", Record: reflect.TypeFor[Result]()},
+	{Name: "report.schema.json", Title: "report --format json", Record: reflect.TypeFor[report]()},
+	{Name: "calibration.schema.json", Title: "calibration.json", Record: reflect.TypeFor[Calibration]()},
+	{Name: "campaign.schema.json", Title: "the file of plan --shards", Record: reflect.TypeFor[Campaign]()},
+	{Name: "merged.schema.json", Title: "merged.json", Record: reflect.TypeFor[Merged]()},
+	{Name: "reproduces.schema.json", Title: "reproduces.json", Record: reflect.TypeFor[Reproduces]()},
 }
 
 // The schemas are what the types, their comments and the rules give, and no rule
@@ -36,32 +32,12 @@ func TestSchemasAreFresh(t *testing.T) {
 		t.Fatal(err)
 	}
 	g := &schemagen.Generator{Base: "https://github.com/fanoutbench/fanoutbench/results/schema/", Comments: comments, Rules: schemaRules, Used: map[string]bool{}}
-	var names []string
-	for _, s := range schemaFiles {
-		got := schemagen.Render(g.Schema(s.name, s.title, s.record), "") + "\n"
-		path := filepath.Join("schema", s.name)
-		if *rewrite {
-			if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-		want, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got != string(want) {
-			t.Errorf("%s is not what the types give: go test ./results -run Schema -rewrite writes it anew", path)
-		}
-		names = append(names, path)
+	stale, err := g.Stale("schema", schemaFiles, *rewrite)
+	if err != nil {
+		t.Fatal(err)
 	}
-	for rule := range schemaRules {
-		if !g.Used[rule] {
-			t.Errorf("no key of a record asks for rule %q", rule)
-		}
-	}
-	there, err := filepath.Glob("schema/*")
-	if slices.Sort(names); err != nil || !slices.Equal(there, names) {
-		t.Errorf("schema/ has %q (%v), want %q", there, err, names)
+	for _, finding := range stale {
+		t.Error(finding)
 	}
 }
 

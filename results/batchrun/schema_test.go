@@ -1,10 +1,7 @@
 package batchrun
 
 import (
-	"os"
-	"path/filepath"
 	"reflect"
-	"slices"
 	"testing"
 
 	"github.com/fanoutbench/fanoutbench/results"
@@ -12,15 +9,12 @@ import (
 )
 
 // schemaFiles are the schemas, each with its title and the record it is made from.
-var schemaFiles = []struct {
-	name, title string
-	record      reflect.Type
-}{
-	{"plan.schema.json", "plan.json of a load test", reflect.TypeFor[Plan]()},
-	{"request.schema.json", "one line of raw.jsonl of a load test", reflect.TypeFor[Request]()},
-	{"trial.schema.json", "one line of trials.jsonl", reflect.TypeFor[Trial]()},
-	{"result.schema.json", "result.json of a load test", reflect.TypeFor[Result]()},
-	{"report.schema.json", "batchsend report --format json", reflect.TypeFor[report]()},
+var schemaFiles = []schemagen.File{
+	{Name: "plan.schema.json", Title: "plan.json of a load test", Record: reflect.TypeFor[Plan]()},
+	{Name: "request.schema.json", Title: "one line of raw.jsonl of a load test", Record: reflect.TypeFor[Request]()},
+	{Name: "trial.schema.json", Title: "one line of trials.jsonl", Record: reflect.TypeFor[Trial]()},
+	{Name: "result.schema.json", Title: "result.json of a load test", Record: reflect.TypeFor[Result]()},
+	{Name: "report.schema.json", Title: "batchsend report --format json", Record: reflect.TypeFor[report]()},
 }
 
 type object = schemagen.Object
@@ -86,31 +80,11 @@ func TestSchemasAreFresh(t *testing.T) {
 		Base:     "https://github.com/fanoutbench/fanoutbench/results/batchrun/schema/",
 		Comments: comments, Rules: schemaRules, Used: map[string]bool{},
 	}
-	var names []string
-	for _, s := range schemaFiles {
-		got := schemagen.Render(g.Schema(s.name, s.title, s.record), "") + "\n"
-		path := filepath.Join("schema", s.name)
-		if *rewrite {
-			if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-		want, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got != string(want) {
-			t.Errorf("%s is not what the types give: go test ./results/batchrun -run Schema -rewrite writes it anew", path)
-		}
-		names = append(names, path)
+	stale, err := g.Stale("schema", schemaFiles, *rewrite)
+	if err != nil {
+		t.Fatal(err)
 	}
-	for rule := range schemaRules {
-		if !g.Used[rule] {
-			t.Errorf("no key of a record asks for rule %q", rule)
-		}
-	}
-	there, err := filepath.Glob("schema/*")
-	if slices.Sort(names); err != nil || !slices.Equal(there, names) {
-		t.Errorf("schema/ has %q (%v), want %q", there, err, names)
+	for _, finding := range stale {
+		t.Error(finding)
 	}
 }
