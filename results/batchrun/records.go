@@ -167,7 +167,7 @@ type Sender struct {
 	Redialled   int     `json:"redialled"`       // requests whose connection had been closed before a byte of them was written
 	Descriptors uint64  `json:"descriptors"`     // limit in force; 0: not known
 	Raised      bool    `json:"raised"`          // that limit was raised for the run
-	Priority    bool    `json:"priority"`        // the dispatching thread ran at the highest usual priority
+	Priority    bool    `json:"priority"`        // the dispatching thread ran before others, by policy or by priority
 	Processors  int     `json:"processors"`      // that the sender might use; 0: not known
 	Notes       string  `json:"notes,omitempty"` // what else has to be known
 }

@@ -104,11 +104,12 @@ func (s *sender) openFirst(ctx context.Context) []*conn {
 	return first
 }
 
-// moreProcessors lets one thread more than there are processors run Go code: the dispatcher, which
-// wakes from a sleep in the kernel, then need not wait for a reader to stop.
+// moreProcessors lets more threads run Go code than there are processors: the dispatcher, which wakes
+// from a sleep in the kernel, then need not wait for readers or the garbage collector to stop. With one more, a burst
+// of answers still kept it waiting for milliseconds.
 func moreProcessors(n *int) (restore func()) {
 	before := runtime.GOMAXPROCS(0)
-	*n = before + 1
+	*n = before + 4
 	runtime.GOMAXPROCS(*n)
 	return func() { runtime.GOMAXPROCS(before) }
 }

@@ -81,7 +81,7 @@ type Self struct {
 	Connections    int // opened, those opened ahead included
 	Descriptors    Descriptors
 	Goroutines     int  // at most, as seen at each send
-	Priority       bool // the dispatching thread ran at the highest usual priority
+	Priority       bool // the dispatching thread ran before others
 	Processors     int  // GOMAXPROCS during the run
 	AnswerBytes    int64
 	RequestBytes   int64
