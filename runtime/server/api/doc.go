@@ -11,7 +11,7 @@
 //	POST /tokenize, /v1/tokenize             the ids of a text, or of each of a list, and their number
 //	GET  /v1/models, /v1/models/NAME
 //	GET  /health                             200 while serving, else 503
-//	GET  /health_generate                    200 once the scheduler showed life after the question
+//	GET  /health_generate                    200 once its own token came back, through every detokenizer
 //	GET  /server_info, /get_server_info
 //	GET  /model_info, /get_model_info
 //	GET|POST /flush_cache                    200, or 400 while requests run or wait

@@ -75,7 +75,6 @@ type fake struct {
 	aborts     []string
 	flush      bool
 	flushWait  time.Duration
-	lastRow    time.Time
 	state      string
 	admissions []string
 	fault      error // of everything but Submit
@@ -115,12 +114,6 @@ func (f *fake) InternalState(ctx context.Context) ([]byte, error) { return []byt
 func (f *fake) Admissions(ctx context.Context, rids []string) ([]byte, error) {
 	f.admissions = rids
 	return []byte(`{"records":[]}`), f.fault
-}
-
-func (f *fake) LastRow() time.Time {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.lastRow
 }
 
 // items are those of the only submission.
