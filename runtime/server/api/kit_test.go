@@ -44,6 +44,8 @@ next:
 	return ids, nil
 }
 
+func (letters) LeastTokens(text string) int { return (len(text) + 11) / 12 }
+
 func (letters) AppendBytes(dst []byte, ids []int64, skipSpecial bool) []byte {
 	for _, id := range ids {
 		if id < 256 {

@@ -23,6 +23,7 @@ type Sender interface {
 // Tokenizer makes ids of text. Many goroutines use it at once.
 type Tokenizer interface {
 	Encode(text string) ([]int64, error)
+	LeastTokens(text string) int // that text has for certain, found without encoding it
 }
 
 // Config of a Manager.
