@@ -51,7 +51,8 @@
 // escapes inside the JSON. Each event is flushed. An update that has neither text,
 // logprobs nor a finish makes no event in the OpenAI streams. /generate streams
 // everything so far, or with incremental_streaming_output what is new: text, ids
-// and logprobs alike.
+// and output logprobs alike. The prompt's logprobs are in every chunk (SGLang slices
+// the output_ keys alone).
 //
 // The id of all chunks of an OpenAI answer is the same (SGLang: each index has its
 // own). Usage counts the prompt once for its n copies. The bytes of a token in chat
