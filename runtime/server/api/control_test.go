@@ -159,11 +159,18 @@ func TestServerInfo(t *testing.T) {
 	for _, path := range []string{"/server_info", "/get_server_info"} {
 		g := do(t, "GET", start(t, newFake(), func(c *Config) { c.Args.APIKey = "secret" })+path, "", "Authorization", "Bearer secret")
 		v := unmarshal[map[string]any](t, g.body)
-		if v["device"] != "cpu" || v["served_model_name"] != "small" || v["context_length"] != 100.0 || v["version"] != "1.2.3" || at(v, "internal_states", 0, "waiting") != 0.0 {
+		if v["device"] != "cpu" || v["served_model_name"] != "small" || v["context_length"] != 100.0 || v["version"] != "1.2.3" || at(v, "internal_states", 0, "waiting") != 0.0 || v["max_total_num_tokens"] != 900.0 || v["max_req_input_len"] != 98.0 {
 			t.Errorf("%s: %s", path, g.body)
 		}
 		if strings.Contains(g.body, "secret") {
 			t.Errorf("%s shows the key: %s", path, g.body)
+		}
+	}
+	for _, state := range []string{`{"limits":{"max_req_input_len":98}}`, `{"max_total_num_tokens":900}`, `[]`, ``} {
+		f := newFake()
+		f.state = state
+		if g := do(t, "GET", start(t, f)+"/server_info", ""); g.status != 500 || !strings.Contains(g.message(t, ""), "max_total_num_tokens") {
+			t.Errorf("state %s: %d %s", state, g.status, g.body)
 		}
 	}
 	old := do(t, "GET", start(t, newFake())+"/get_model_info", "")

@@ -9,6 +9,7 @@
 //	POST /v1/chat/completions                streamed or not
 //	POST /v1/score                           next-token scores of labels
 //	POST /tokenize, /v1/tokenize             the ids of a text, or of each of a list, and their number
+//	POST /detokenize, /v1/detokenize         the text of ids, or of each list of them
 //	GET  /v1/models, /v1/models/NAME
 //	GET  /health                             200 while serving, else 503
 //	GET  /health_generate                    200 once its own token came back, through every detokenizer

@@ -83,7 +83,7 @@ type fake struct {
 }
 
 func newFake(script ...any) *fake {
-	return &fake{script: script, closed: make(chan struct{}, 1000), state: `{"waiting":0}`}
+	return &fake{script: script, closed: make(chan struct{}, 1000), state: `{"waiting":0,"max_total_num_tokens":900,"limits":{"max_req_input_len":98}}`}
 }
 
 func (f *fake) Submit(ctx context.Context, items []manager.Item, n int) (manager.Call, error) {

@@ -127,6 +127,29 @@ func TestTokenize(t *testing.T) {
 	}
 }
 
+func TestDetokenize(t *testing.T) {
+	for body, want := range map[string]string{
+		`{"tokens":[97,257,98]}`:                              `{"text":"ab"}`,
+		`{"tokens":[97,257,195],"skip_special_tokens":false}`: `{"text":"a<|im_end|>\ufffd"}`,
+		`{"tokens":[]}`:                                       `{"text":""}`,
+		`{"tokens":[[97],[],[98,195,169]]}`:                   `{"text":["a","","bé"]}`,
+		`{"tokens":"a"}`:                                      `tokens is "a", expected a list of token ids or a list of such lists`,
+		`{"tokens":["a","b"]}`:                                `tokens is ["a","b"], expected a list of token ids or a list of such lists`,
+		`{"tokens":[1,-1,2]}`:                                 "tokens[1] is -1, expected 0 to 257",
+		`{"tokens":[[1],[258]]}`:                              "tokens[1][0] is 258, expected 0 to 257",
+		`{"skip_special_tokens":true}`:                        "tokens is not there, expected a list of token ids or a list of such lists",
+		`{"tokens":[1],"skip_special_tokens":1}`:              "skip_special_tokens is 1, expected true or false",
+	} {
+		url := start(t, newFake())
+		for _, path := range []string{"/detokenize", "/v1/detokenize"} {
+			g := post(t, url+path, body)
+			if got := strings.ReplaceAll(strings.TrimSpace(g.body), "\ufffd", `\ufffd`); g.status == 200 && got != want || g.status != 200 && (g.status != 400 || g.message(t, path) != want) {
+				t.Errorf("%s %s: %d %s, want %s", path, body, g.status, g.body, want)
+			}
+		}
+	}
+}
+
 // No item: nothing to do, whatever the query is.
 func TestScoreNoItems(t *testing.T) {
 	for _, query := range []string{`"q"`, `[1]`, `null`} {
