@@ -36,8 +36,10 @@
 //
 // # Errors
 //
-// /v1: {"object":"error","message":...,"type":...,"param":...,"code":400}, others:
-// {"error":{"message":...}}. A message names the field, its value and what is
+// /v1, /tokenize and /detokenize:
+// {"object":"error","message":...,"type":...,"param":...,"code":400}. Others:
+// {"error":{"message":...}}, and with 429 and from 500 on as /v1 (SGLang: what it
+// raises as HTTPException). A message names the field, its value and what is
 // allowed. 400 for a bad request, 401 without the API key, 404, 405, 408 for a
 // body that does not come, 413, 429, 500, 503. In a stream the same object is an
 // event, {"error":{...}}, and [DONE] follows.

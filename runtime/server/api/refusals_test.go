@@ -182,7 +182,7 @@ func TestRefusals(t *testing.T) {
 func (g got) message(t *testing.T, path string) string {
 	t.Helper()
 	v := unmarshal[map[string]any](t, g.body)
-	if strings.HasPrefix(path, "/v1/") {
+	if likeOpenAI(path) || g.status == 429 || g.status >= 500 {
 		if v["object"] != "error" || v["code"] != float64(g.status) || len(v) != 5 {
 			t.Errorf("%s: error %s, want object, message, type, param, code", path, g.body)
 		}
