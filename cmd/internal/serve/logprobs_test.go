@@ -196,3 +196,40 @@ func TestLogprobsAreTheModels(t *testing.T) {
 		})
 	}
 }
+
+// So they are where a prompt is computed in chunks, and where a request was put back
+// and computed again: none is missing at a seam, none comes twice.
+func TestLogprobsAcrossChunksAndRetractions(t *testing.T) {
+	const requests, tokens = 5, 100
+	ref := newReference(t)
+	// A prefill batch has a part of one prompt, so each request is admitted with a share
+	// of the others' tokens to come set aside: more than there is room for.
+	s := launch(t, "--chunked-prefill-size", "5", "--max-prefill-tokens", "6", "--max-total-tokens", "480", "--incremental-streaming-output")
+	var ids [][]int64
+	for i := range requests {
+		ids = append(ids, smallIDs(fmt.Sprintf("%d. prompt", i)))
+	}
+	for _, stream := range []bool{false, true} {
+		retracted := 0
+		w := wish{"", 0, 2, []int64{66}, tokens, 0}
+		body := w.body()
+		delete(body, "text")
+		body["input_ids"] = ids
+		all := s.must(t, body, stream)
+		if stream {
+			all = joined(all, requests)
+		}
+		for i, a := range all {
+			w.prompt = fmt.Sprintf("%d. prompt", i)
+			ref.check(t, fmt.Sprintf("stream %t, request %d", stream, i), w, a)
+			retracted += a.Meta.Retractions
+		}
+		if retracted == 0 {
+			t.Error("no request was put back: too few to say anything")
+		}
+		if status, answer := s.post(t, "/flush_cache", nil); status != 200 {
+			t.Errorf("flush_cache: %d %v", status, answer)
+		}
+	}
+	s.term()
+}
