@@ -63,6 +63,22 @@
 // is an entry for every token of the answer, as completion_tokens counts them: also
 // for those of a stop that the text is cut before, and for special ones.
 //
+// # Log-probabilities
+//
+//	/generate              return_logprob, logprob_start_len, top_logprobs_num and
+//	                       token_ids_logprob, one for all items or one each, and
+//	                       return_text_in_logprobs. meta_info has input_ and output_
+//	                       token_logprobs, top_logprobs and token_ids_logprobs: a
+//	                       [value, id, text or null] a position, or a list of them
+//	/v1/completions        logprobs, the number of most likely tokens at each; with echo
+//	                       the prompt's as well
+//	/v1/chat/completions   logprobs and top_logprobs
+//	/v1/score              label_token_ids, at the end of each prompt
+//
+// The first prompt position that is told of has null: its logits were not asked for.
+// Package sampling says what the values are, package scheduler what -1 for
+// logprob_start_len is.
+//
 // # Clients that leave or do not read
 //
 // A request's context ends when its client leaves: its Call is closed, unary ones
