@@ -33,6 +33,7 @@ func TestConfigsThatCannotBe(t *testing.T) {
 		"RopeTheta is +Inf":                              func(c *Config) { c.RopeTheta = math.Inf(1) },
 		"EOS has id 40, expected 0 to 39":                func(c *Config) { c.EOS = []int64{40} },
 		"2 RopeFrequencies, expected 3, half of HeadDim": func(c *Config) { c.RopeFrequencies = make([]float32, 2) },
+		"Tokens is 41, expected 0 to 40":                 func(c *Config) { c.Tokens = 41 },
 		"EOS has id -1":                                  func(c *Config) { c.EOS = []int64{-1} },
 	} {
 		c := odd()

@@ -51,6 +51,7 @@ func load(t *testing.T, name string) (Config, *Weights) {
 func TestLogitsOfFilesAreThoseOfTransformers(t *testing.T) {
 	for _, g := range readLoaded(t) {
 		c, w := load(t, g.Name)
+		c.Tokens = 0 // transformers knows no padding
 		seen := &keeper{}
 		m := newModel(t, c, w, len(g.Prompt), seen)
 		work := model.Work{IDs: g.Prompt, Slots: shuffledSlots(len(g.Prompt), 3), Next: -1, Sample: true, Logprobs: model.Logprobs{Want: true}}
@@ -74,6 +75,27 @@ func TestLogitsOfFilesAreThoseOfTransformers(t *testing.T) {
 			}
 		}
 		t.Logf("%s: at most %.2g off", g.Name, worst)
+	}
+}
+
+// The files of GGUF have 60 tokens among 64 ids: no other is chosen, whatever its logit.
+func TestPaddingIsNeverChosen(t *testing.T) {
+	c, w := load(t, "qwen3.gguf")
+	if c.Tokens != 60 || c.VocabSize != 64 {
+		t.Fatalf("%d tokens of %d, want 60 of 64", c.Tokens, c.VocabSize)
+	}
+	prompt := []int64{1, 2, 3}
+	_, hidden := alone(t, c, w, prompt, 1)
+	c.Tokens = 0
+	_, all := alone(t, c, w, prompt, 1)
+	for id, got := range hidden[0] {
+		want := all[0][id]
+		if id >= 60 {
+			want = float32(math.Inf(-1))
+		}
+		if got != want {
+			t.Errorf("id %d has logit %v, want %v", id, got, want)
+		}
 	}
 }
 
