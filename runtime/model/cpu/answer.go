@@ -2,6 +2,7 @@ package cpu
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/fanoutbench/fanoutbench/runtime/model"
 	"github.com/fanoutbench/fanoutbench/runtime/model/qwen3"
@@ -33,6 +34,12 @@ func newAnswers(c qwen3.Config, m *memory) answers {
 	}
 }
 
+// begin makes room for so many works' choices.
+func (a *answers) begin(n int) {
+	a.chosen = slices.Grow(a.chosen[:0], n)[:n]
+	clear(a.chosen)
+}
+
 // answer lets the sampler see the logits of the positions that are asked for.
 func (m *Model) answer(b *model.Batch) error {
 	a, n := &m.answers, m.config.HiddenSize
@@ -44,7 +51,7 @@ func (m *Model) answer(b *model.Batch) error {
 		}
 		copy(row(a.last, len(a.asked), n), row(m.x, i, n))
 		a.asked = append(a.asked, ask)
-		if len(a.asked) == answerRows {
+		if len(a.asked) == cap(a.asked) {
 			if err := m.sample(b); err != nil {
 				return err
 			}
@@ -76,7 +83,7 @@ func (m *Model) sample(b *model.Batch) error {
 	for i, ask := range a.asked {
 		logits := row(a.logits, i, m.config.VocabSize)
 		m.config.HidePadding(logits)
-		if err := m.take(&m.chosen[ask.work], &b.Work[ask.work], ask, logits); err != nil {
+		if err := m.take(&m.answers.chosen[ask.work], &b.Work[ask.work], ask, logits); err != nil {
 			return fmt.Errorf("cpu: rid %q: %w", b.Work[ask.work].RID, err)
 		}
 	}

@@ -72,10 +72,7 @@ func (m *Model) Forward(b *model.Batch) (model.Output, error) {
 	if err := b.Check(m.Limits(), m.slots); err != nil {
 		return model.Output{}, fmt.Errorf("cpu: %w", err)
 	}
-	m.chosen = m.chosen[:0]
-	for range b.Work {
-		m.chosen = append(m.chosen, model.Choice{})
-	}
+	m.answers.begin(len(b.Work))
 	defer func() { clear(m.tokens[:cap(m.tokens)]) }() // keeps nothing of the batch
 	m.tokens = m.tokens[:0]
 	for i := range b.Work {
@@ -83,7 +80,7 @@ func (m *Model) Forward(b *model.Batch) (model.Output, error) {
 		for j, id := range w.IDs {
 			position := w.Start + j
 			m.tokens = append(m.tokens, token{id: id, position: position, work: i, slots: w.Slots[:position+1]})
-			if len(m.tokens) == blockTokens {
+			if len(m.tokens) == cap(m.tokens) {
 				if err := m.block(b); err != nil {
 					return model.Output{}, err
 				}
@@ -96,7 +93,7 @@ func (m *Model) Forward(b *model.Batch) (model.Output, error) {
 			return model.Output{}, err
 		}
 	}
-	return model.Output{Chosen: m.chosen}, nil
+	return model.Output{Chosen: m.answers.chosen}, nil
 }
 
 // block takes the tokens at hand through the model.
