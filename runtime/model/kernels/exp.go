@@ -48,7 +48,9 @@ func power(n int32) float32 { return math.Float32frombits(uint32(n+127) << 23) }
 
 // Exp sets each number to e to it: within 2 units in the last place, denormal results
 // and infinities included. A NaN stays one.
-func Exp(x []float32) {
+func Exp(x []float32) { chosen.exp(x) }
+
+func expEach(x []float32) {
 	for i, v := range x {
 		x[i] = expPlain(v)
 	}
@@ -57,9 +59,12 @@ func Exp(x []float32) {
 // Softmax sets x to e^x over the sum of them all; nothing where x is empty. One NaN, or
 // an infinity above zero, makes NaNs of all.
 func Softmax(x []float32) {
-	if len(x) == 0 {
-		return
+	if len(x) > 0 {
+		chosen.softmax(x)
 	}
+}
+
+func softmaxPlain(x []float32) {
 	top := largest(x)
 	var s lanes
 	for i, v := range x {
@@ -77,7 +82,20 @@ func SiLUMul(gate, up []float32) {
 	if len(gate) != len(up) {
 		panic(fmt.Sprintf("kernels: SiLUMul of %d and %d numbers", len(gate), len(up)))
 	}
+	chosen.siluMul(gate, up)
+}
+
+func siluMulPlain(gate, up []float32) {
 	for i, v := range gate {
 		gate[i] = v / (1 + expPlain(-v)) * up[i]
 	}
+}
+
+// largest is the greatest of x; a NaN where one is in it.
+func largest(x []float32) float32 {
+	top := float32(math.Inf(-1))
+	for _, v := range x {
+		top = max(top, v)
+	}
+	return top
 }

@@ -1,9 +1,6 @@
 package kernels
 
-import (
-	"fmt"
-	"math"
-)
+import "fmt"
 
 // Input is the activations of some tokens, [Tokens, Cols], as the matrices of one format
 // take them. It is reused: its memory grows and never shrinks. Any number of goroutines
@@ -61,15 +58,15 @@ func (in *Input) Fill(x []float32, from, to int) {
 		copy(in.floats[from*in.cols:], x)
 	case BF16:
 		for ; len(x) > 0; x, from = x[in.cols:], from+1 {
-			apart(in.floats[from*in.cols:][:in.cols], x[:in.cols])
+			chosen.apart(in.floats[from*in.cols:][:in.cols], x[:in.cols])
 		}
 	case Q8:
-		quantizeInput(in.ints[from*in.cols:], in.scales[from*in.cols/blockCols:], x)
+		chosen.quantizeInput(in.ints[from*in.cols:], in.scales[from*in.cols/blockCols:], x)
 	}
 }
 
-// apart copies a row, of every whole 16 numbers first the even ones, then the odd ones.
-func apart(dst, src []float32) {
+// apartPlain copies a row, of every whole 16 numbers first the even ones, then the odd ones.
+func apartPlain(dst, src []float32) {
 	i := 0
 	for ; i+16 <= len(src); i += 16 {
 		d, s := dst[i:i+16], src[i:i+16]
@@ -80,18 +77,9 @@ func apart(dst, src []float32) {
 	copy(dst[i:], src[i:])
 }
 
-// quantizeInput makes blocks of x, a multiple of 32 numbers.
-func quantizeInput(ints []int8, scales []float32, x []float32) {
+// quantizeInputPlain makes blocks of x, a multiple of 32 numbers.
+func quantizeInputPlain(ints []int8, scales []float32, x []float32) {
 	for b := range len(x) / blockCols {
 		scales[b] = quantizeBlock((*[blockCols]int8)(ints[b*blockCols:]), x[b*blockCols:])
 	}
-}
-
-// largest is the greatest of x; a NaN where one is in it.
-func largest(x []float32) float32 {
-	top := float32(math.Inf(-1))
-	for _, v := range x {
-		top = max(top, v)
-	}
-	return top
 }
