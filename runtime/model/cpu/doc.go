@@ -62,10 +62,8 @@
 // # Memory
 //
 // [Size] says what New takes beside the mapping, before anything is loaded. All of it
-// is taken at the start but for the activations in the kernels' order and the scores of
-// attention, which grow with the largest batch and the longest context met; Size counts
-// them at their most. A step allocates nothing then, unless log-probabilities of input
-// are asked for or the sampler does.
+// is taken at the start, though a system gives pages out as they are touched. A step
+// allocates nothing, unless log-probabilities of input are asked for or the sampler does.
 //
 // # Errors
 //

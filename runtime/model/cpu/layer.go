@@ -29,7 +29,7 @@ type scratch struct {
 	tokens    []token
 	tiles     []tile
 	h, x, y   []float32 // [blockTokens, HiddenSize]
-	q, heads  []float32 // [blockTokens, Heads·HeadDim]
+	q         []float32 // [blockTokens, Heads·HeadDim]; attention leaves its results there
 	k, v      []float32 // [blockTokens, KVHeads·HeadDim]
 	gate, up  []float32 // [blockTokens, IntermediateSize]
 	cos, sin  []float32 // [blockTokens, HeadDim/2]
@@ -50,7 +50,7 @@ func newScratch(c qwen3.Config, m *memory) scratch {
 	return scratch{
 		tokens: make([]token, 0, blockTokens), tiles: make([]tile, 0, blockTokens),
 		h: rows(c.HiddenSize), x: rows(c.HiddenSize), y: rows(c.HiddenSize),
-		q: rows(c.Heads * c.HeadDim), heads: rows(c.Heads * c.HeadDim),
+		q: rows(c.Heads * c.HeadDim),
 		k: rows(c.KVHeads * c.HeadDim), v: rows(c.KVHeads * c.HeadDim),
 		gate: rows(c.IntermediateSize), up: rows(c.IntermediateSize),
 		cos: rows(c.HeadDim / 2), sin: rows(c.HeadDim / 2),
@@ -58,23 +58,29 @@ func newScratch(c qwen3.Config, m *memory) scratch {
 	}
 }
 
-// kernelBytes is what the kernels keep at their most: the inputs of every format, and
-// the scores of each thread.
-func kernelBytes(c qwen3.Config, w *weights, threads int) int64 {
-	widest := int64(max(c.HiddenSize, c.IntermediateSize, c.Heads*c.HeadDim))
-	seen, bytes := map[kernels.Format]bool{}, int64(threads)*int64(c.ContextLength)*4
-	for _, m := range w.matrices()[1:] { // the embedding is not multiplied with
-		if seen[m.Format] {
-			continue
+// reserve makes the kernels' own room, for the largest block and the longest context.
+func (s *scratch) reserve(c qwen3.Config, w *weights, threads int, m *memory) {
+	widest := max(c.HiddenSize, c.IntermediateSize, c.Heads*c.HeadDim)
+	var formats [len(s.inputs)]bool
+	for _, matrix := range w.multiplied() {
+		formats[matrix.Format] = true
+	}
+	for f, used := range formats {
+		if used {
+			m.bytes += kernels.InputBytes(kernels.Format(f), blockTokens, widest)
 		}
-		seen[m.Format] = true
-		if m.Format == kernels.Q8 {
-			bytes += blockTokens * (widest + widest/8)
-		} else {
-			bytes += blockTokens * widest * 4
+		if used && !m.counts {
+			s.inputs[f].Reset(kernels.Format(f), blockTokens, widest)
 		}
 	}
-	return bytes
+	m.bytes += int64(threads) * kernels.AttentionBytes(c.HeadDim, c.ContextLength)
+	if m.counts {
+		return
+	}
+	s.attention = make([]kernels.Attention, threads)
+	for i := range s.attention {
+		s.attention[i].Reserve(c.HeadDim, c.ContextLength)
+	}
 }
 
 // cut makes the tiles, those with most positions first, as far as one block has them.
@@ -124,7 +130,7 @@ func (m *Model) attentionHalf(l *layerWeights) {
 	m.multiply(len(m.tokens), m.x, product{w: &l.q, out: m.q}, product{w: &l.k, out: m.k}, product{w: &l.v, out: m.v})
 	m.each(len(m.tokens), m.bodies.place)
 	m.pool.run(len(m.tiles)*c.KVHeads, m.bodies.attend)
-	m.multiply(len(m.tokens), m.heads, product{w: &l.o, out: m.y})
+	m.multiply(len(m.tokens), m.q, product{w: &l.o, out: m.y})
 	m.nextNorm = l.postAttentionNorm
 	m.each(len(m.tokens), m.bodies.residual)
 }
@@ -153,13 +159,21 @@ func (m *Model) residualToken(_, i int) {
 // placeToken normalizes and rotates a token's heads, and writes its keys and values.
 func (m *Model) placeToken(_, i int) {
 	c, l, t := &m.config, &m.weights.layers[m.layer], &m.tokens[i]
-	wide := c.KVHeads * c.HeadDim
-	at := int(t.slots[t.position]) * wide
 	m.turn(row(m.q, i, c.Heads*c.HeadDim), l.qNorm, i)
-	k := row(m.k, i, wide)
+	k, v := row(m.k, i, c.KVHeads*c.HeadDim), row(m.v, i, c.KVHeads*c.HeadDim)
 	m.turn(k, l.kNorm, i)
-	copy(m.keys[m.layer][at:], k)
-	copy(m.values[m.layer][at:], row(m.v, i, wide))
+	for h := range c.KVHeads {
+		keys, values := m.head(h)
+		slot := int(t.slots[t.position])
+		copy(row(keys, slot, c.HeadDim), row(k, h, c.HeadDim))
+		copy(row(values, slot, c.HeadDim), row(v, h, c.HeadDim))
+	}
+}
+
+// head is one's keys and values in the layer at hand, [slots, HeadDim].
+func (m *Model) head(h int) (keys, values []float32) {
+	n := m.slots * m.config.HeadDim
+	return row(m.keys[m.layer], h, n), row(m.values[m.layer], h, n)
 }
 
 // turn normalizes each head, where the model does, and rotates it to the token's position.
@@ -199,12 +213,11 @@ func rotatePairs(head, cos, sin []float32) {
 // attendTile does a tile's attention to one head of keys and values.
 func (m *Model) attendTile(worker, part int) {
 	c, tile, shared := &m.config, m.tiles[part/m.config.KVHeads], part%m.config.KVHeads
-	last := &m.tokens[tile.to-1]
 	group, width := c.Heads/c.KVHeads, c.Heads*c.HeadDim
 	a := &m.attention[worker]
-	a.Keys, a.Values = m.keys[m.layer], m.values[m.layer]
-	a.Stride, a.Offset, a.Dim = c.KVHeads*c.HeadDim, shared*c.HeadDim, c.HeadDim
-	a.Slots, a.Scale = last.slots, float32(1/math.Sqrt(float64(c.HeadDim)))
-	at := tile.from*width + shared*group*c.HeadDim
-	a.Attend(m.heads[at:], m.q[at:], width, tile.to-tile.from, group, m.tokens[tile.from].position)
+	a.Keys, a.Values = m.head(shared)
+	a.Stride, a.Dim = c.HeadDim, c.HeadDim
+	a.Slots, a.Scale = m.tokens[tile.to-1].slots, float32(1/math.Sqrt(float64(c.HeadDim)))
+	q := m.q[tile.from*width+shared*group*c.HeadDim:]
+	a.Attend(q, q, width, tile.to-tile.from, group, m.tokens[tile.from].position)
 }

@@ -5,7 +5,6 @@ import (
 
 	"github.com/fanoutbench/fanoutbench/runtime/model"
 	"github.com/fanoutbench/fanoutbench/runtime/model/checkpoint"
-	"github.com/fanoutbench/fanoutbench/runtime/model/kernels"
 	"github.com/fanoutbench/fanoutbench/runtime/model/qwen3"
 )
 
@@ -17,7 +16,7 @@ type Model struct {
 	sampler      qwen3.Sampler
 	slots        int
 	frequencies  []float32
-	keys, values [][]float32 // of each layer [slots, KVHeads·HeadDim]
+	keys, values [][]float32 // of each layer [KVHeads, slots, HeadDim]
 	pool         *pool
 	bodies       bodies
 	scratch
@@ -49,7 +48,7 @@ func New(c *checkpoint.Checkpoint, o Options) (*Model, error) {
 		config: config, weights: w, pairs: c.QKPairs, sampler: o.Sampler, slots: o.Slots,
 		frequencies: config.Frequencies(), pool: p, scratch: newScratch(config, memory),
 	}
-	m.attention = make([]kernels.Attention, o.Threads)
+	m.reserve(config, w, o.Threads, memory)
 	m.bodies = bodies{m.beginToken, m.fillToken, m.productPart, m.gatedPart, m.placeToken, m.attendTile, m.residualToken}
 	for range config.Layers {
 		m.keys = append(m.keys, make([]float32, o.Slots*config.KVHeads*config.HeadDim))

@@ -104,8 +104,8 @@ func Size(c *checkpoint.Checkpoint, o Options) (weights, slot int64, err error) 
 	if l.err != nil {
 		return 0, 0, fmt.Errorf("cpu: %w", l.err)
 	}
-	newScratch(config, memory)
-	memory.bytes += kernelBytes(config, w, o.Threads)
+	s := newScratch(config, memory)
+	s.reserve(config, w, o.Threads, memory)
 	return memory.bytes, int64(config.SlotBytes()), nil
 }
 

@@ -25,9 +25,9 @@ type layerWeights struct {
 	gate, up, down    kernels.Matrix
 }
 
-// matrices are all of them, the head too where it is the embedding.
-func (w *weights) matrices() []*kernels.Matrix {
-	all := []*kernels.Matrix{&w.embed, &w.head}
+// multiplied are the matrices, but for the embedding.
+func (w *weights) multiplied() []*kernels.Matrix {
+	all := []*kernels.Matrix{&w.head}
 	for i := range w.layers {
 		l := &w.layers[i]
 		all = append(all, &l.q, &l.k, &l.v, &l.o, &l.gate, &l.up, &l.down)
