@@ -71,7 +71,7 @@ func processorTime(b *testing.B) time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// BenchmarkQwen3 decodes behind 300 tokens and prefills 300, alone and as one of eight
+// BenchmarkQwen3 prefills 300 tokens, and decodes behind so many alone and as one of eight
 // requests, with weights of Qwen3-0.6B's shape on all processors. Tokens a second
 // are all requests'.
 func BenchmarkQwen3(b *testing.B) {
@@ -97,10 +97,10 @@ func BenchmarkQwen3(b *testing.B) {
 				b.ReportMetric((processorTime(b)-before).Seconds()*1000/n, "cpu-ms/token")
 			})
 		}
+		bench("prefill", 1, func(int) model.Work {
+			return model.Work{IDs: drawn(prompt, 151936), Slots: slots[:prompt], Next: -1, Sample: true}
+		})
 		for _, n := range []int{1, requests} {
-			bench("prefill", n, func(i int) model.Work {
-				return model.Work{IDs: drawn(prompt, 151936), Slots: slots[i*(prompt+1):][:prompt], Next: -1, Sample: true}
-			})
 			bench("decode", n, func(i int) model.Work {
 				return model.Work{IDs: []int64{7}, Start: prompt, Slots: slots[i*(prompt+1):][:prompt+1], Next: -1, Sample: true}
 			})
