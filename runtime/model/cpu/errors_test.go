@@ -2,6 +2,7 @@ package cpu
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"runtime"
 	"slices"
@@ -118,5 +119,19 @@ func TestCloseEndsTheThreads(t *testing.T) {
 	wantError(t, err, "as Q8")
 	if got := runtime.NumGoroutine(); got != before {
 		t.Errorf("%d goroutines more after the end", got-before)
+	}
+}
+
+// The context may be shorter than the model's, and nothing longer is computed then.
+func TestShorterContext(t *testing.T) {
+	c := stored(t, odd(), seeded(t, odd(), 1), tensor.F32)
+	for option, want := range map[int]int{0: 512, 512: 512, 20: 20} {
+		m := newModel(t, c, Options{Slots: 1, Sampler: qwen3.Greedy{}, ContextLength: option})
+		if got := m.Limits(); got.ContextLength != want || got.VocabSize != 40 || !slices.Equal(got.EOS, []int64{7}) {
+			t.Errorf("ContextLength %d: limits %+v", option, got)
+		}
+		w := model.Work{IDs: make([]int64, want+1), Slots: make([]int32, want+1), Next: -1}
+		_, err := m.Forward(&model.Batch{Work: []model.Work{w}})
+		wantError(t, err, fmt.Sprintf("%d tokens, expected at most %d", want+1, want))
 	}
 }

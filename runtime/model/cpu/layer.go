@@ -88,7 +88,7 @@ func (m *Model) cut() {
 	m.tiles = m.tiles[:0]
 	for to := len(m.tokens); to > 0; {
 		from := to - 1
-		for from > 0 && to-from < tileTokens && m.tokens[from-1].follows(&m.tokens[from]) {
+		for from > 0 && to-from < tileTokens && m.tokens[from-1].work == m.tokens[from].work {
 			from--
 		}
 		m.tiles = append(m.tiles, tile{from, to})
@@ -96,13 +96,9 @@ func (m *Model) cut() {
 	}
 }
 
-// follows says whether the other is the next token of the same work.
-func (t *token) follows(next *token) bool {
-	return t.work == next.work && t.position+1 == next.position
-}
-
 // keep drops the tokens that nothing is asked of: when the last layer has their keys and
-// values, nobody needs them any more.
+// values, nobody needs them any more. Those left of a work follow each other: they are its
+// last, from the first that is asked on.
 func (m *Model) keep() {
 	n := 0
 	for i := range m.tokens {

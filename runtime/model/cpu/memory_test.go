@@ -44,7 +44,7 @@ func TestSizeIsWhatIsTaken(t *testing.T) {
 	w := seeded(t, c, 1)
 	for _, o := range []Options{{}, {DType: tensor.F32}, {DType: tensor.BF16}, {Q8: true}, {DType: tensor.F16, Q8: true, ContextLength: 800}} {
 		from := stored(t, c, w, tensor.BF16)
-		o.Slots, o.Sampler, o.Threads = c.ContextLength, quiet{}, 2
+		o.Slots, o.Sampler, o.Threads = c.ContextLength, quiet{}, 32
 		weights, slot, err := Size(from, o)
 		if err != nil {
 			t.Fatal(err)
