@@ -20,8 +20,8 @@
 //	F32, F16  as they are
 //	BF16      in every whole 16 columns first the even ones, then the odd ones: 32 bytes of
 //	          bf16 become two vectors of float32 with one shift and one AND
-//	Q8        int8 blocks of 32 with a factor each, as [Quantize] makes them but for the
-//	          factor, which stays float32
+//	Q8        int8 blocks of 32 with a factor each, as [Quantize] makes them, but that the
+//	          factor stays float32 and halves are rounded to the even number
 //
 // # One order of sums
 //

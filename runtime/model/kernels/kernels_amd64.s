@@ -27,10 +27,10 @@ group:
 
 steps:
 	PREFETCHT0  (R9)
-	PREFETCHT0  (R9)(SI*1)
-	PREFETCHT0  (R9)(SI*2)
-	PREFETCHT0  (R9)(DI*1)
-	ADDQ        $0x40, R9
+	PREFETCHT0  64(R9)
+	PREFETCHT0  128(R9)
+	PREFETCHT0  192(R9)
+	ADDQ        $0x00000100, R9
 	VMOVUPS     (R8), Y4
 	VMOVUPS     (BX), Y5
 	VFMADD231PS Y5, Y4, Y0
@@ -111,10 +111,10 @@ group:
 
 steps:
 	PREFETCHT0  (R9)
-	PREFETCHT0  (R9)(SI*1)
-	PREFETCHT0  (R9)(SI*2)
-	PREFETCHT0  (R9)(DI*1)
-	ADDQ        $0x40, R9
+	PREFETCHT0  64(R9)
+	PREFETCHT0  128(R9)
+	PREFETCHT0  192(R9)
+	ADDQ        $0x00000100, R9
 	VMOVUPS     (R8), Y4
 	VCVTPH2PS   (BX), Y5
 	VFMADD231PS Y5, Y4, Y0
@@ -215,10 +215,10 @@ group:
 
 steps:
 	PREFETCHT0  (R9)
-	PREFETCHT0  (R9)(SI*1)
-	PREFETCHT0  (R9)(SI*2)
-	PREFETCHT0  (R9)(DI*1)
-	ADDQ        $0x40, R9
+	PREFETCHT0  64(R9)
+	PREFETCHT0  128(R9)
+	PREFETCHT0  192(R9)
+	ADDQ        $0x00000100, R9
 	VMOVUPS     (R8), Y5
 	VMOVUPS     32(R8), Y6
 	VMOVDQU     (BX), Y7
@@ -464,7 +464,7 @@ done:
 	RET
 
 // func tileF32x2(out *float32, ldo int, w *byte, stride int, x *float32, ldx int, cols int, groups int)
-// Requires: AVX, FMA3
+// Requires: AVX, FMA3, MMX+
 TEXT ·tileF32x2(SB), NOSPLIT, $0-64
 	MOVQ out+0(FP), AX
 	MOVQ ldo+8(FP), CX
@@ -477,6 +477,7 @@ TEXT ·tileF32x2(SB), NOSPLIT, $0-64
 group:
 	MOVQ   DX, SI
 	LEAQ   (DX)(DI*4), DX
+	MOVQ   DX, R11
 	MOVQ   x+32(FP), R9
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
@@ -486,9 +487,12 @@ group:
 	VXORPS Y5, Y5, Y5
 	VXORPS Y6, Y6, Y6
 	VXORPS Y7, Y7, Y7
-	MOVQ   cols+48(FP), R11
+	MOVQ   cols+48(FP), R12
 
 step:
+	PREFETCHT0   (R11)
+	PREFETCHT0   64(R11)
+	ADDQ         $0x00000080, R11
 	VMOVUPS      (R9), Y8
 	VMOVUPS      (R9)(R10*1), Y9
 	VMOVUPS      (SI), Y10
@@ -505,7 +509,7 @@ step:
 	VFMADD231PS  Y10, Y9, Y7
 	ADDQ         $0x20, SI
 	ADDQ         $0x20, R9
-	SUBQ         $0x08, R11
+	SUBQ         $0x08, R12
 	JNZ          step
 	VHADDPS      Y1, Y0, Y0
 	VHADDPS      Y3, Y2, Y2
@@ -526,7 +530,7 @@ step:
 	RET
 
 // func tileF16x2(out *float32, ldo int, w *byte, stride int, x *float32, ldx int, cols int, groups int)
-// Requires: AVX, F16C, FMA3
+// Requires: AVX, F16C, FMA3, MMX+
 TEXT ·tileF16x2(SB), NOSPLIT, $0-64
 	MOVQ out+0(FP), AX
 	MOVQ ldo+8(FP), CX
@@ -539,6 +543,7 @@ TEXT ·tileF16x2(SB), NOSPLIT, $0-64
 group:
 	MOVQ   DX, SI
 	LEAQ   (DX)(DI*4), DX
+	MOVQ   DX, R11
 	MOVQ   x+32(FP), R9
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
@@ -548,9 +553,11 @@ group:
 	VXORPS Y5, Y5, Y5
 	VXORPS Y6, Y6, Y6
 	VXORPS Y7, Y7, Y7
-	MOVQ   cols+48(FP), R11
+	MOVQ   cols+48(FP), R12
 
 step:
+	PREFETCHT0   (R11)
+	ADDQ         $0x40, R11
 	VMOVUPS      (R9), Y8
 	VMOVUPS      (R9)(R10*1), Y9
 	VCVTPH2PS    (SI), Y10
@@ -567,7 +574,7 @@ step:
 	VFMADD231PS  Y10, Y9, Y7
 	ADDQ         $0x10, SI
 	ADDQ         $0x20, R9
-	SUBQ         $0x08, R11
+	SUBQ         $0x08, R12
 	JNZ          step
 	VHADDPS      Y1, Y0, Y0
 	VHADDPS      Y3, Y2, Y2
@@ -588,7 +595,7 @@ step:
 	RET
 
 // func tileBF16x2(out *float32, ldo int, w *byte, stride int, x *float32, ldx int, cols int, groups int)
-// Requires: AVX, AVX2, FMA3
+// Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·tileBF16x2(SB), NOSPLIT, $0-64
 	MOVQ     out+0(FP), AX
 	MOVQ     ldo+8(FP), CX
@@ -603,6 +610,7 @@ TEXT ·tileBF16x2(SB), NOSPLIT, $0-64
 group:
 	MOVQ   DX, SI
 	LEAQ   (DX)(DI*4), DX
+	MOVQ   DX, R11
 	MOVQ   x+32(FP), R9
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -612,9 +620,12 @@ group:
 	VXORPS Y6, Y6, Y6
 	VXORPS Y7, Y7, Y7
 	VXORPS Y8, Y8, Y8
-	MOVQ   cols+48(FP), R11
+	MOVQ   cols+48(FP), R12
 
 step:
+	PREFETCHT0   (R11)
+	PREFETCHT0   64(R11)
+	ADDQ         $0x00000080, R11
 	VMOVUPS      (R9), Y9
 	VMOVUPS      (R9)(R10*1), Y10
 	VMOVUPS      32(R9), Y11
@@ -649,7 +660,7 @@ step:
 	VFMADD231PS  Y13, Y12, Y8
 	ADDQ         $0x20, SI
 	ADDQ         $0x40, R9
-	SUBQ         $0x10, R11
+	SUBQ         $0x10, R12
 	JNZ          step
 	VHADDPS      Y2, Y1, Y1
 	VHADDPS      Y4, Y3, Y3
@@ -840,7 +851,7 @@ done:
 	RET
 
 // func tileF32x3(out *float32, ldo int, w *byte, stride int, x *float32, ldx int, cols int, groups int)
-// Requires: AVX, FMA3
+// Requires: AVX, FMA3, MMX+
 TEXT ·tileF32x3(SB), NOSPLIT, $0-64
 	MOVQ out+0(FP), AX
 	MOVQ ldo+8(FP), CX
@@ -853,6 +864,7 @@ TEXT ·tileF32x3(SB), NOSPLIT, $0-64
 group:
 	MOVQ   DX, SI
 	LEAQ   (DX)(DI*4), DX
+	MOVQ   DX, R11
 	MOVQ   x+32(FP), R9
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
@@ -866,9 +878,12 @@ group:
 	VXORPS Y9, Y9, Y9
 	VXORPS Y10, Y10, Y10
 	VXORPS Y11, Y11, Y11
-	MOVQ   cols+48(FP), R11
+	MOVQ   cols+48(FP), R12
 
 step:
+	PREFETCHT0   (R11)
+	PREFETCHT0   64(R11)
+	ADDQ         $0x00000080, R11
 	VMOVUPS      (R9), Y12
 	VMOVUPS      (R9)(R10*1), Y13
 	VMOVUPS      (R9)(R10*2), Y14
@@ -890,7 +905,7 @@ step:
 	VFMADD231PS  Y15, Y14, Y11
 	ADDQ         $0x20, SI
 	ADDQ         $0x20, R9
-	SUBQ         $0x08, R11
+	SUBQ         $0x08, R12
 	JNZ          step
 	VHADDPS      Y1, Y0, Y0
 	VHADDPS      Y3, Y2, Y2
@@ -917,7 +932,7 @@ step:
 	RET
 
 // func tileF16x3(out *float32, ldo int, w *byte, stride int, x *float32, ldx int, cols int, groups int)
-// Requires: AVX, F16C, FMA3
+// Requires: AVX, F16C, FMA3, MMX+
 TEXT ·tileF16x3(SB), NOSPLIT, $0-64
 	MOVQ out+0(FP), AX
 	MOVQ ldo+8(FP), CX
@@ -930,6 +945,7 @@ TEXT ·tileF16x3(SB), NOSPLIT, $0-64
 group:
 	MOVQ   DX, SI
 	LEAQ   (DX)(DI*4), DX
+	MOVQ   DX, R11
 	MOVQ   x+32(FP), R9
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
@@ -943,9 +959,11 @@ group:
 	VXORPS Y9, Y9, Y9
 	VXORPS Y10, Y10, Y10
 	VXORPS Y11, Y11, Y11
-	MOVQ   cols+48(FP), R11
+	MOVQ   cols+48(FP), R12
 
 step:
+	PREFETCHT0   (R11)
+	ADDQ         $0x40, R11
 	VMOVUPS      (R9), Y12
 	VMOVUPS      (R9)(R10*1), Y13
 	VMOVUPS      (R9)(R10*2), Y14
@@ -967,7 +985,7 @@ step:
 	VFMADD231PS  Y15, Y14, Y11
 	ADDQ         $0x10, SI
 	ADDQ         $0x20, R9
-	SUBQ         $0x08, R11
+	SUBQ         $0x08, R12
 	JNZ          step
 	VHADDPS      Y1, Y0, Y0
 	VHADDPS      Y3, Y2, Y2
@@ -994,7 +1012,7 @@ step:
 	RET
 
 // func tileBF16x3(out *float32, ldo int, w *byte, stride int, x *float32, ldx int, cols int, groups int)
-// Requires: AVX, AVX2, FMA3
+// Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·tileBF16x3(SB), NOSPLIT, $0-64
 	MOVQ out+0(FP), AX
 	MOVQ ldo+8(FP), CX
@@ -1007,6 +1025,7 @@ TEXT ·tileBF16x3(SB), NOSPLIT, $0-64
 group:
 	MOVQ   DX, SI
 	LEAQ   (DX)(DI*4), DX
+	MOVQ   DX, R11
 	MOVQ   x+32(FP), R9
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
@@ -1020,9 +1039,12 @@ group:
 	VXORPS Y9, Y9, Y9
 	VXORPS Y10, Y10, Y10
 	VXORPS Y11, Y11, Y11
-	MOVQ   cols+48(FP), R11
+	MOVQ   cols+48(FP), R12
 
 step:
+	PREFETCHT0   (R11)
+	PREFETCHT0   64(R11)
+	ADDQ         $0x00000080, R11
 	VMOVUPS      (R9), Y12
 	VMOVUPS      (R9)(R10*1), Y13
 	VMOVUPS      (R9)(R10*2), Y14
@@ -1071,7 +1093,7 @@ step:
 	VFMADD231PS  Y15, Y14, Y11
 	ADDQ         $0x20, SI
 	ADDQ         $0x40, R9
-	SUBQ         $0x10, R11
+	SUBQ         $0x10, R12
 	JNZ          step
 	VHADDPS      Y1, Y0, Y0
 	VHADDPS      Y3, Y2, Y2
@@ -1341,14 +1363,11 @@ group:
 
 steps:
 	PREFETCHT0   (R9)
-	PREFETCHT0   (R9)(SI*1)
-	PREFETCHT0   (R9)(SI*2)
-	PREFETCHT0   (R9)(DI*1)
 	PREFETCHT0   64(R9)
-	PREFETCHT0   64(R9)(SI*1)
-	PREFETCHT0   64(R9)(SI*2)
-	PREFETCHT0   64(R9)(DI*1)
-	ADDQ         $0x44, R9
+	PREFETCHT0   128(R9)
+	PREFETCHT0   192(R9)
+	PREFETCHT0   256(R9)
+	ADDQ         $0x00000110, R9
 	VPBROADCASTW (BX), X5
 	VCVTPH2PS    X5, Y5
 	VMOVDQU      2(BX), Y6
@@ -1524,7 +1543,7 @@ done:
 	RET
 
 // func tileQ8x2(out *float32, ldo int, w *byte, stride int, x *int8, ldx int, scales *float32, lds int, cols int, groups int)
-// Requires: AVX, AVX2, F16C, FMA3
+// Requires: AVX, AVX2, F16C, FMA3, MMX+
 TEXT ·tileQ8x2(SB), NOSPLIT, $0-80
 	MOVQ     out+0(FP), AX
 	MOVQ     ldo+8(FP), CX
@@ -1540,8 +1559,9 @@ TEXT ·tileQ8x2(SB), NOSPLIT, $0-80
 group:
 	MOVQ   DX, SI
 	LEAQ   (DX)(DI*4), DX
+	MOVQ   DX, R12
 	MOVQ   x+32(FP), R9
-	MOVQ   scales+48(FP), R12
+	MOVQ   scales+48(FP), R13
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
@@ -1550,9 +1570,13 @@ group:
 	VXORPS Y6, Y6, Y6
 	VXORPS Y7, Y7, Y7
 	VXORPS Y8, Y8, Y8
-	MOVQ   cols+64(FP), R13
+	MOVQ   cols+64(FP), R14
 
 step:
+	PREFETCHT0   (R12)
+	PREFETCHT0   64(R12)
+	PREFETCHT0   128(R12)
+	ADDQ         $0x00000088, R12
 	VPBROADCASTW (SI), X9
 	VCVTPH2PS    X9, Y9
 	VMOVDQU      2(SI), Y10
@@ -1562,7 +1586,7 @@ step:
 	VPMADDUBSW   Y12, Y11, Y12
 	VPMADDWD     Y0, Y12, Y12
 	VCVTDQ2PS    Y12, Y12
-	VBROADCASTSS (R12), Y13
+	VBROADCASTSS (R13), Y13
 	VMULPS       Y9, Y13, Y13
 	VFMADD231PS  Y13, Y12, Y1
 	VMOVDQU      (R9)(R10*1), Y12
@@ -1570,7 +1594,7 @@ step:
 	VPMADDUBSW   Y12, Y11, Y12
 	VPMADDWD     Y0, Y12, Y12
 	VCVTDQ2PS    Y12, Y12
-	VBROADCASTSS (R12)(R11*1), Y10
+	VBROADCASTSS (R13)(R11*1), Y10
 	VMULPS       Y9, Y10, Y10
 	VFMADD231PS  Y10, Y12, Y5
 	VPBROADCASTW (SI)(DI*1), X9
@@ -1582,7 +1606,7 @@ step:
 	VPMADDUBSW   Y12, Y11, Y12
 	VPMADDWD     Y0, Y12, Y12
 	VCVTDQ2PS    Y12, Y12
-	VBROADCASTSS (R12), Y13
+	VBROADCASTSS (R13), Y13
 	VMULPS       Y9, Y13, Y13
 	VFMADD231PS  Y13, Y12, Y2
 	VMOVDQU      (R9)(R10*1), Y12
@@ -1590,7 +1614,7 @@ step:
 	VPMADDUBSW   Y12, Y11, Y12
 	VPMADDWD     Y0, Y12, Y12
 	VCVTDQ2PS    Y12, Y12
-	VBROADCASTSS (R12)(R11*1), Y10
+	VBROADCASTSS (R13)(R11*1), Y10
 	VMULPS       Y9, Y10, Y10
 	VFMADD231PS  Y10, Y12, Y6
 	VPBROADCASTW (SI)(DI*2), X9
@@ -1602,7 +1626,7 @@ step:
 	VPMADDUBSW   Y12, Y11, Y12
 	VPMADDWD     Y0, Y12, Y12
 	VCVTDQ2PS    Y12, Y12
-	VBROADCASTSS (R12), Y13
+	VBROADCASTSS (R13), Y13
 	VMULPS       Y9, Y13, Y13
 	VFMADD231PS  Y13, Y12, Y3
 	VMOVDQU      (R9)(R10*1), Y12
@@ -1610,7 +1634,7 @@ step:
 	VPMADDUBSW   Y12, Y11, Y12
 	VPMADDWD     Y0, Y12, Y12
 	VCVTDQ2PS    Y12, Y12
-	VBROADCASTSS (R12)(R11*1), Y10
+	VBROADCASTSS (R13)(R11*1), Y10
 	VMULPS       Y9, Y10, Y10
 	VFMADD231PS  Y10, Y12, Y7
 	VPBROADCASTW (SI)(R8*1), X9
@@ -1622,7 +1646,7 @@ step:
 	VPMADDUBSW   Y12, Y11, Y12
 	VPMADDWD     Y0, Y12, Y12
 	VCVTDQ2PS    Y12, Y12
-	VBROADCASTSS (R12), Y13
+	VBROADCASTSS (R13), Y13
 	VMULPS       Y9, Y13, Y13
 	VFMADD231PS  Y13, Y12, Y4
 	VMOVDQU      (R9)(R10*1), Y12
@@ -1630,13 +1654,13 @@ step:
 	VPMADDUBSW   Y12, Y11, Y12
 	VPMADDWD     Y0, Y12, Y12
 	VCVTDQ2PS    Y12, Y12
-	VBROADCASTSS (R12)(R11*1), Y10
+	VBROADCASTSS (R13)(R11*1), Y10
 	VMULPS       Y9, Y10, Y10
 	VFMADD231PS  Y10, Y12, Y8
 	ADDQ         $0x22, SI
 	ADDQ         $0x20, R9
-	ADDQ         $0x04, R12
-	SUBQ         $0x20, R13
+	ADDQ         $0x04, R13
+	SUBQ         $0x20, R14
 	JNZ          step
 	VHADDPS      Y2, Y1, Y1
 	VHADDPS      Y4, Y3, Y3

@@ -17,36 +17,33 @@ func Quantize(values []float32) []byte {
 	}
 	out := make([]byte, len(values)/blockCols*blockBytes)
 	for block := out; len(block) > 0; block, values = block[blockBytes:], values[blockCols:] {
-		var q [blockCols]int8
-		binary.LittleEndian.PutUint16(block, toHalf(quantizeBlock(&q, values)))
-		for i, v := range q {
-			block[2+i] = byte(v)
+		d, inverse := factor(values[:blockCols])
+		binary.LittleEndian.PutUint16(block, toHalf(d))
+		if inverse == 0 {
+			continue
+		}
+		for i, v := range values[:blockCols] {
+			block[2+i] = byte(roundAway(v * inverse))
 		}
 	}
 	return out
 }
 
-// quantizeBlock sets q for 32 values and gives d, before it becomes an F16.
-func quantizeBlock(q *[blockCols]int8, values []float32) float32 {
-	values = values[:blockCols]
+// factor is a block's d before it becomes an F16, and what its numbers are multiplied
+// with: 0 where all q are 0.
+func factor(block []float32) (d, inverse float32) {
 	var top float32
-	for _, v := range values {
+	for _, v := range block {
 		if v-v != 0 { // a NaN or an infinity
-			*q = [blockCols]int8{}
-			return float32(math.NaN())
+			return float32(math.NaN()), 0
 		}
 		top = max(top, float32(math.Abs(float64(v))))
 	}
-	d := top / 127
-	inverse := 1 / d
-	if inverse > math.MaxFloat32 {
-		*q = [blockCols]int8{}
-		return 0
+	d = top / 127
+	if inverse = 1 / d; inverse > math.MaxFloat32 {
+		return 0, 0
 	}
-	for i, v := range values {
-		q[i] = int8(roundAway(v * inverse))
-	}
-	return d
+	return d, inverse
 }
 
 // roundAway is the nearest integer, of two the one farther from zero: adding a half and
