@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/fanoutbench/fanoutbench/runtime/model"
 	"github.com/fanoutbench/fanoutbench/runtime/model/checkpoint"
@@ -107,19 +108,23 @@ func TestSamplersErrorNamesTheRequest(t *testing.T) {
 func TestCloseEndsTheThreads(t *testing.T) {
 	before := runtime.NumGoroutine()
 	c := stored(t, odd(), seeded(t, odd(), 1), tensor.F32)
-	m, err := New(c, Options{Slots: 1, Sampler: qwen3.Greedy{}, Threads: 5})
+	m, err := New(c, Options{Slots: 1, Sampler: qwen3.Greedy{}, Threads: 50})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := runtime.NumGoroutine(); got != before+4 {
-		t.Errorf("%d goroutines more, want 4", got-before)
+	if got := runtime.NumGoroutine(); got < before+40 { // some of tests before may have been about to end
+		t.Errorf("%d goroutines after %d, want 49 more", got, before)
 	}
 	m.Close()
-	_, err = New(c, Options{Slots: 1, Sampler: qwen3.Greedy{}, Threads: 5, Q8: true})
+	_, err = New(c, Options{Slots: 1, Sampler: qwen3.Greedy{}, Threads: 50, Q8: true})
 	wantError(t, err, "as Q8")
-	if got := runtime.NumGoroutine(); got != before {
-		t.Errorf("%d goroutines more after the end", got-before)
+	for range 1000 { // they have said that they end
+		if runtime.NumGoroutine() <= before {
+			return
+		}
+		time.Sleep(time.Millisecond)
 	}
+	t.Errorf("%d goroutines after the end, %d before", runtime.NumGoroutine(), before)
 }
 
 // The context may be shorter than the model's, and nothing longer is computed then.
