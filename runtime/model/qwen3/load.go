@@ -21,6 +21,17 @@ func Load(path string) (c Config, w *Weights, err error) {
 	return c, loadedWeights(from), nil
 }
 
+// Size is how many bytes of memory a model takes that Load reads: for its weights and
+// the angles of all positions, and for each of its slots.
+func Size(from *checkpoint.Config) (weights, slot int64) {
+	c := loadedConfig(from)
+	numbers := c.ContextLength * c.HeadDim // a cosine and a sine for each pair
+	for _, t := range (&Weights{}).tensors(c) {
+		numbers += t.rows * t.cols
+	}
+	return 4 * int64(numbers), int64(c.SlotBytes())
+}
+
 func loadedConfig(c *checkpoint.Config) Config {
 	return Config{
 		VocabSize: c.VocabSize, HiddenSize: c.HiddenSize, IntermediateSize: c.IntermediateSize, Layers: c.Layers,

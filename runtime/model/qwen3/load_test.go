@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/fanoutbench/fanoutbench/runtime/model"
+	"github.com/fanoutbench/fanoutbench/runtime/model/checkpoint"
 )
 
 // loaded is what scripts/checkpoint_golden.py wrote of one model's files: the logits
@@ -115,6 +116,33 @@ func TestRopeFrequencies(t *testing.T) {
 	c.RopeFrequencies[2] /= 2
 	if _, other := alone(t, c, w, []int64{1, 2, 3}, 1); reflect.DeepEqual(other, plain) {
 		t.Error("the same logits with another frequency")
+	}
+}
+
+// What Size says is what a model has.
+func TestSize(t *testing.T) {
+	for _, g := range readLoaded(t) {
+		from, err := checkpoint.Open(filepath.Join(files, g.Name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		weights, slot := Size(&from.Config)
+		if err := from.Close(); err != nil {
+			t.Fatal(err)
+		}
+		c, w := load(t, g.Name)
+		m := newModel(t, c, w, 3, &keeper{})
+		numbers := len(m.cos) + len(m.sin)
+		for _, x := range w.tensors(c) {
+			numbers += len(*x.data)
+		}
+		cache := 0
+		for i := range m.k {
+			cache += len(m.k[i]) + len(m.v[i])
+		}
+		if weights != int64(4*numbers) || 3*slot != int64(4*cache) {
+			t.Errorf("%s: %d bytes and %d a slot, want %d and %d", g.Name, weights, slot, 4*numbers, 4*cache/3)
+		}
 	}
 }
 

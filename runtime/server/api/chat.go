@@ -32,7 +32,7 @@ func (a *api) parseChat(f *fields) (*chatRequest, error) {
 		return nil, f.err
 	}
 	prompt := a.Template.Render(chat)
-	ids, err := a.Tokenizer.Encode(prompt)
+	ids, err := a.Tokenizer.Encode(prompt) // the template has written what stands before a prompt
 	if err != nil {
 		return nil, invalid("messages", "messages cannot be made token ids: %s", err)
 	}

@@ -91,7 +91,7 @@ func (m *Manager) ids(item *Item) ([]int64, *Error) {
 			return nil, badRequest("text has a byte at %d that is no UTF-8, expected valid UTF-8", invalidAt(item.Text))
 		}
 		var err error
-		if ids, err = m.config.Tokenizer.Encode(item.Text); err != nil {
+		if ids, err = m.config.Tokenizer.EncodePrompt(item.Text); err != nil {
 			return nil, badRequest("text cannot be tokenized: %v", err)
 		}
 		if len(ids) == 0 {
