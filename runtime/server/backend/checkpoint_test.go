@@ -1,8 +1,11 @@
 package backend
 
 import (
+	"encoding/binary"
+	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -147,6 +150,43 @@ func TestFilesThatCannotBeServed(t *testing.T) {
 	}
 	if err := Check(served("qwen3")); err != nil {
 		t.Error(err)
+	}
+}
+
+// Weights that need more than the memory are refused by their size, and nothing of them
+// is read: the file has a TiB, and lies on no disk.
+func TestWeightsThatDoNotFit(t *testing.T) {
+	dir := t.TempDir()
+	const rows, cols = 1 << 20, 1 << 19
+	write(t, filepath.Join(dir, "config.json"), []byte(fmt.Sprintf(`{"architectures":["LlamaForCausalLM"],"vocab_size":%d,"hidden_size":%d,"intermediate_size":1,
+		"num_hidden_layers":1,"num_attention_heads":1,"head_dim":2,"max_position_embeddings":64,"rms_norm_eps":1e-5,"tie_word_embeddings":true}`, rows, cols)))
+	header, end := []string{}, 0
+	for name, shape := range map[string][2]int{
+		"embed_tokens": {rows, cols}, "norm": {1, cols}, "layers.0.input_layernorm": {1, cols}, "layers.0.post_attention_layernorm": {1, cols},
+		"layers.0.self_attn.q_proj": {2, cols}, "layers.0.self_attn.k_proj": {2, cols}, "layers.0.self_attn.v_proj": {2, cols}, "layers.0.self_attn.o_proj": {cols, 2},
+		"layers.0.mlp.gate_proj": {1, cols}, "layers.0.mlp.up_proj": {1, cols}, "layers.0.mlp.down_proj": {cols, 1},
+	} {
+		start, text := end, fmt.Sprintf("[%d,%d]", shape[0], shape[1])
+		if strings.HasSuffix(name, "norm") {
+			text = fmt.Sprintf("[%d]", shape[1])
+		}
+		end += 2 * shape[0] * shape[1]
+		header = append(header, fmt.Sprintf(`"model.%s.weight":{"dtype":"BF16","shape":%s,"data_offsets":[%d,%d]}`, name, text, start, end))
+	}
+	text := "{" + strings.Join(header, ",") + "}"
+	path := filepath.Join(dir, "model.safetensors")
+	write(t, path, append(binary.LittleEndian.AppendUint64(nil, uint64(len(text))), text...))
+	if err := os.Truncate(path, int64(8+len(text)+end)); err != nil {
+		t.Fatal(err)
+	}
+	a := settings(CPU)
+	a.ModelPath = dir
+	info, err := Describe(a)
+	if err != nil || info.WeightBytes != int64(2*end+4*64*2) {
+		t.Fatalf("%+v, %v, want weights of %d bytes", info, err, 2*end+4*64*2)
+	}
+	if err := Check(a); runtime.GOOS == "linux" {
+		wantError(t, err, fmt.Sprintf("too little memory for the model: the weights of %s need %d bytes, and ", dir, info.WeightBytes))
 	}
 }
 
