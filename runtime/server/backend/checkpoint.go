@@ -17,6 +17,9 @@ func describeCheckpoint(a args.Args) (info Info, err error) {
 		return Info{}, fmt.Errorf("model_path: %w", err)
 	}
 	defer func() { err = errors.Join(err, c.Close()) }()
+	if c.ContextLength < 2 {
+		return Info{}, fmt.Errorf("model_path: %s has room for %d token, expected 2 at least: one of a prompt and one of an answer", a.ModelPath, c.ContextLength)
+	}
 	weights, slot := qwen3.Size(&c.Config)
 	return Info{
 		Name: a.ModelPath, Architecture: c.Class(), ContextLength: c.ContextLength, VocabSize: c.VocabSize, EOS: c.EOS,
