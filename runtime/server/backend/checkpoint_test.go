@@ -129,8 +129,8 @@ func TestFilesThatCannotBeServed(t *testing.T) {
 			path := filepath.Join(dir, "config.json")
 			write(t, path, []byte(strings.Replace(string(contents(t, path)), `"max_position_embeddings": 4096`, `"max_position_embeddings": 1`, 1)))
 		}, "has room for 1 token, expected 2 at least"},
-		"a config cut short":                {func(t *testing.T, dir string, _ *args.Args) { cut(t, dir, "config.json") }, "config.json: unexpected end of JSON input"},
-		"a tokenizer cut short":             {func(t *testing.T, dir string, _ *args.Args) { cut(t, dir, "tokenizer.json") }, "tokenizer_path: bpe: tokenizer.json: unexpected EOF"},
+		"a config cut short":    {func(t *testing.T, dir string, _ *args.Args) { cut(t, dir, "config.json") }, "config.json: unexpected end of JSON input"},
+		"a tokenizer cut short": {func(t *testing.T, dir string, _ *args.Args) { cut(t, dir, "tokenizer.json") }, "tokenizer_path: bpe: tokenizer.json: unexpected EOF"},
 		"a GGUF cut short": {func(t *testing.T, dir string, a *args.Args) {
 			a.ModelPath = filepath.Join(dir, "cut.gguf")
 			write(t, a.ModelPath, contents(t, filepath.Join(files, "llama.gguf"))[:20000])
