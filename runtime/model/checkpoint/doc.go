@@ -44,8 +44,8 @@
 //
 // VocabSize is the number of logits. A matrix may have more rows, for kernels' sake:
 // these are cut off. Tokens is how many of the ids have a text, where the file knows;
-// those behind are padding that a model has logits for, and that a trained one does
-// not choose. transformers' folders have that number in the tokenizer's files only.
+// those behind are padding that a model has logits for, and that a sampler must not
+// choose. transformers' folders have that number in the tokenizer's files only.
 //
 // # A tied head
 //

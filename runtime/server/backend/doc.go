@@ -24,8 +24,8 @@
 // vocabulary, which must be a byte-level BPE (tokenizer.ggml.model gpt2). Package bpe
 // says what it may have. A tokenizer with an id that the model has no logit for is an
 // error. The other way round it is not: models have rows for kernels' sake that no
-// token stands for. As in SGLang such an id may be given, scored and chosen, and a
-// text has the token of id 0 for it.
+// token stands for. As in SGLang such an id may be given and scored, and a text has
+// the token of id 0 for it.
 //
 // Text that a client gives is encoded by EncodePrompt, with BOS where the tokenizer
 // has one, as SGLang encodes with add_special_tokens=True; a chat, whose template
