@@ -19,9 +19,9 @@ func (st *state) compare(op string, left, right value) (bool, error) {
 		has, err := st.contains(right, left)
 		return has == (op == "in"), err
 	}
-	order, err := st.order(left, right)
+	order, err := st.order(op, left, right)
 	if err != nil {
-		return false, fmt.Errorf("'%s' not supported: %w", op, err)
+		return false, err
 	}
 	switch op {
 	case "<":
@@ -109,8 +109,8 @@ func exact(v value) (*big.Int, bool) {
 	return big.NewInt(n), is
 }
 
-// order compares two values that have an order: numbers, texts, and lists of them.
-func (st *state) order(left, right value) (int, error) {
+// order compares two values that have an order: numbers, texts, and lists of them. op stands in the error.
+func (st *state) order(op string, left, right value) (int, error) {
 	if err := st.enter(); err != nil {
 		return 0, err
 	}
@@ -137,12 +137,12 @@ func (st *state) order(left, right value) (int, error) {
 			if same, err := st.equal(l.items[i], r.items[i]); err != nil {
 				return 0, err
 			} else if !same {
-				return st.order(l.items[i], r.items[i])
+				return st.order(op, l.items[i], r.items[i])
 			}
 		}
 		return cmp.Compare(len(l.items), len(r.items)), nil
 	}
-	return 0, fmt.Errorf("instances of '%s' and '%s' have no order", typeName(left), typeName(right))
+	return 0, fmt.Errorf("'%s' not supported between instances of '%s' and '%s'", op, typeName(left), typeName(right))
 }
 
 // contains is Python's "v in of".

@@ -57,7 +57,7 @@ func splitBlank(s string, most int64) []string {
 	for s = strings.TrimLeftFunc(s, space); s != ""; s = strings.TrimLeftFunc(s, space) {
 		end := strings.IndexFunc(s, space)
 		if most >= 0 && int64(len(out)) == most {
-			return append(out, strings.TrimRightFunc(s, space))
+			return append(out, s)
 		}
 		if end < 0 {
 			return append(out, s)

@@ -259,7 +259,7 @@ func (e *condExpr) eval(st *state) (value, error) {
 		return st.eval(e.then)
 	}
 	if e.otherwise == nil {
-		return undefined{"the inline if-expression evaluated to false and no else section was defined"}, nil
+		return undefined{fmt.Sprintf("the inline if-expression on line %d evaluated to false and no else section was defined.", e.line())}, nil
 	}
 	return st.eval(e.otherwise)
 }

@@ -197,7 +197,7 @@ func (p *parser) primary() (expr, error) {
 		if v, is := constants[t.text]; is {
 			return &literal{at, v}, nil
 		}
-		p.reads[t.text] = true
+		p.reads[t.text], p.words[t.text] = true, true
 		return &nameExpr{at, t.text}, nil
 	case t.kind == number:
 		p.at++
@@ -207,6 +207,7 @@ func (p *parser) primary() (expr, error) {
 		for p.now().kind == text {
 			s += p.next().value.(string)
 		}
+		p.words[s] = true
 		return &literal{at, s}, nil
 	case p.op("("):
 		if p.op(")") {

@@ -120,17 +120,20 @@ func cyclerGlobal(_ *state, a args) (value, error) {
 	}
 	at := 0
 	out := newDict()
-	move := func(to func() int) *function {
-		return &function{"cycler", func(*state, args) (value, error) {
-			current := a.plain[at]
-			at = to() % len(a.plain)
-			out.set("current", a.plain[at])
-			return current, nil
-		}}
+	move := func(to int) {
+		at = to % len(a.plain)
+		out.set("current", a.plain[at])
 	}
-	out.set("current", a.plain[0])
-	out.set("next", move(func() int { return at + 1 }))
-	out.set("reset", move(func() int { return 0 }))
+	move(0)
+	out.set("next", &function{"next", func(*state, args) (value, error) {
+		current := a.plain[at]
+		move(at + 1)
+		return current, nil
+	}})
+	out.set("reset", &function{"reset", func(*state, args) (value, error) {
+		move(0)
+		return nil, nil
+	}})
 	return &namespace{out}, nil
 }
 

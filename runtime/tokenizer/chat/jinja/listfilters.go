@@ -131,7 +131,7 @@ func chooser(name string, attr, keep bool) filter {
 	}
 }
 
-// key is what elements are ordered by: an attribute, without regard to case unless that is asked for.
+// keys are what elements are ordered by: an attribute, without regard to case unless that is asked for.
 func (st *state) keys(items []value, at, sensitive value) ([]value, error) {
 	of, err := st.attributes(items, at, nil)
 	if err != nil {
@@ -161,7 +161,7 @@ func (st *state) sorted(items, keys []value, reverse bool) ([]value, error) {
 			return 0
 		}
 		var order int
-		order, fault = st.order(keys[i], keys[j])
+		order, fault = st.order("<", keys[i], keys[j])
 		if reverse {
 			return -order
 		}
@@ -261,7 +261,7 @@ func extremeFilter(name string, sign int) filter {
 		}
 		best := 0
 		for i := range items {
-			order, err := st.order(keys[i], keys[best])
+			order, err := st.order("<", keys[i], keys[best])
 			if err != nil {
 				return nil, err
 			}

@@ -17,8 +17,9 @@ type parser struct {
 	depth  int
 	loops  int // around the place, within the same macro
 	tags   []string
-	reads  map[string]bool // names that are read anywhere
-	over   map[string]bool // last words of what loops run over
+	reads  map[string]bool // names that are read within the same macro
+	words  map[string]bool // of Template
+	over   map[string]bool // of Template
 }
 
 func (p *parser) now() token { return p.tokens[p.at] }

@@ -30,6 +30,7 @@ func (p *parser) attribute(at place, of expr) (expr, error) {
 		}
 	}
 	word, err := p.identifier()
+	p.words[word] = true
 	return &attrExpr{at, of, word}, err
 }
 

@@ -10,8 +10,8 @@ import (
 type Template struct {
 	name  string
 	body  []stmt
-	reads map[string]bool
-	over  map[string]bool
+	words map[string]bool // variables, attributes and texts that stand in it
+	over  map[string]bool // last words of what loops run over
 }
 
 // mostSource bounds a template's text. The longest known are below 64 KiB.
@@ -26,16 +26,16 @@ func Parse(name, source string) (*Template, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &parser{file: name, tokens: tokens, reads: map[string]bool{}, over: map[string]bool{}}
+	p := &parser{file: name, tokens: tokens, reads: map[string]bool{}, words: map[string]bool{}, over: map[string]bool{}}
 	body, err := p.body()
 	if err != nil {
 		return nil, err
 	}
-	return &Template{name, body, p.reads, p.over}, nil
+	return &Template{name, body, p.words, p.over}, nil
 }
 
-// Reads says whether the template reads a variable of this name anywhere.
-func (t *Template) Reads(variable string) bool { return t.reads[variable] }
+// Mentions says whether a variable, an attribute or a text of the template is this word.
+func (t *Template) Mentions(word string) bool { return t.words[word] }
 
 // Loops says whether a loop of the template runs over a variable, attribute or element of this name.
 func (t *Template) Loops(name string) bool { return t.over[name] }

@@ -72,16 +72,8 @@ func intFilter(_ *state, v value, a args) (value, error) {
 		}
 		return otherwise, nil
 	case string:
-		s := strings.TrimFunc(v, space)
-		if base == 0 || base >= 2 && base <= 36 {
-			if n, err := parseInt(s, int(base)); err == nil && s != "" && !strings.Contains(s, "_") {
-				return n, nil
-			}
-		}
-		if f, err := parseFloat(s); err == nil && base == 10 {
-			if n, err := truncated(f); err == nil {
-				return n, nil
-			}
+		if n, err := intOfText(strings.TrimFunc(v, space), int(base)); err == nil {
+			return n, nil
 		}
 		return otherwise, nil
 	}
@@ -92,6 +84,28 @@ func intFilter(_ *state, v value, a args) (value, error) {
 		return v, nil
 	}
 	return otherwise, nil
+}
+
+// prefixes may stand before the digits of a number in these bases.
+var prefixes = map[int]string{2: "0b", 8: "0o", 16: "0x"}
+
+// intOfText reads an int; in base 10, of a float its integer part.
+func intOfText(s string, base int) (value, error) {
+	if base < 2 || base > 36 {
+		return nil, fmt.Errorf("the base %d is not supported, expected 2 to 36", base)
+	}
+	digits, prefixed := strings.CutPrefix(strings.ToLower(s), prefixes[base])
+	if prefixes[base] == "" || !prefixed {
+		digits = s
+	}
+	if n, err := parseInt(digits, base); err == nil {
+		return n, nil
+	}
+	f, err := parseFloat(s)
+	if err != nil || base != 10 {
+		return nil, fmt.Errorf("%q is no number in base %d", s, base)
+	}
+	return truncated(f)
 }
 
 func floatFilter(_ *state, v value, a args) (value, error) {
