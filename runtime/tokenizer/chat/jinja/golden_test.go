@@ -20,7 +20,7 @@ type golden struct {
 	}
 }
 
-func readGolden(t *testing.T, path string) golden {
+func readGolden(t testing.TB, path string) golden {
 	t.Helper()
 	b, err := os.ReadFile(path)
 	if err != nil {

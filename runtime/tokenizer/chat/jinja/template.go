@@ -46,8 +46,9 @@ type Limits struct {
 	Bytes int64 // of all texts that are made on the way, the result among them
 }
 
-// Bounds are enough for any chat that fits a model's context: a second of one processor's time.
-var Bounds = Limits{Steps: 10_000_000, Bytes: 256 << 20}
+// Bounds are enough for any chat that fits a context: Qwen3's template takes some 60 steps a message. They end a
+// template that loops after about a second.
+var Bounds = Limits{Steps: 2_000_000, Bytes: 256 << 20}
 
 // mostDeep bounds calls and expressions within each other while rendering, and values within each other.
 const mostDeep = 1000
