@@ -46,6 +46,7 @@ func groups(a *args.Args) []group {
 func modelFlags(f *pflag.FlagSet, a *args.Args) {
 	f.StringVar(&a.ModelPath, "model-path", a.ModelPath, "folder of a model; refused until such files are read: a small model is made from --random-seed")
 	f.StringVar(&a.TokenizerPath, "tokenizer-path", a.TokenizerPath, "folder of a tokenizer; refused likewise")
+	f.StringVar(&a.ChatTemplate, "chat-template", a.ChatTemplate, "file with a Jinja template for chats (default: the model's own)")
 	f.StringVar(&a.ServedModelName, "served-model-name", a.ServedModelName, "name in answers (default: --model-path, or the device's own)")
 	f.StringVar(&a.Device, "device", a.Device, "cpu or sim: steps of a stated duration and seeded tokens")
 	f.StringVar(&a.DType, "dtype", a.DType, "auto or float32")

@@ -10,6 +10,7 @@ type Args struct {
 	// Model.
 	ModelPath       string `json:"model_path"`        // empty: the seeded model that the program makes
 	TokenizerPath   string `json:"tokenizer_path"`    // empty: the model's
+	ChatTemplate    string `json:"chat_template"`     // a file; empty: the model's own
 	ServedModelName string `json:"served_model_name"` // empty: ModelPath, or the device's default name
 	Device          string `json:"device"`            // cpu, sim; cuda is not built
 	DType           string `json:"dtype"`             // auto, float32

@@ -18,7 +18,7 @@
 //
 // As by SGLang (entrypoints/openai/serving_chat.py):
 //
-//   - Content that is null or missing is "".
+//   - A role is written in lower case. Content that is null or missing is "".
 //   - Content that is a list of texts is joined by a blank to one text, unless the template has a loop over
 //     content; for role tool always.
 //   - Arguments of an assistant's tool calls that are a text become the object that the text is in JSON;

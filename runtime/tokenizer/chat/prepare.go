@@ -19,7 +19,7 @@ func (t *Template) prepare(raw []json.RawMessage) ([]jinja.Value, error) {
 			err = errors.New("is no object")
 		}
 		if err == nil {
-			m, err = withArguments(withContent(withReasoning(m), whole))
+			m, err = withArguments(withContent(withReasoning(withRole(m)), whole))
 		}
 		if err != nil {
 			return nil, fmt.Errorf("messages[%d]: %w", i, err)
@@ -27,6 +27,16 @@ func (t *Template) prepare(raw []json.RawMessage) ([]jinja.Value, error) {
 		out[i] = m
 	}
 	return out, nil
+}
+
+// withRole writes the role in lower case.
+func withRole(m jinja.Value) jinja.Value {
+	role, _ := m.Field("role")
+	name, _ := role.AsText()
+	if low := strings.ToLower(name); low != name {
+		return m.With("role", jinja.Text(low))
+	}
+	return m
 }
 
 // reasonings are the names under which clients send an earlier answer's reasoning, the first one first.
