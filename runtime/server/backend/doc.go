@@ -11,6 +11,11 @@
 // it may be anything to 2^24. Model files, device cuda and types other than float32 are not
 // built: an error says so, nothing stands in for them.
 //
+// # Chats
+//
+// ChatTemplate says where a model's chat template is looked for. A fault in it is an
+// error of the start, with file and line.
+//
 // # Memory
 //
 // Slots of the cache are max_total_tokens, or what mem_fraction_static of the

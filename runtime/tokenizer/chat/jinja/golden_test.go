@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// golden is what scripts/chat_golden.py wrote.
+// golden is what scripts/jinja_golden.py wrote.
 type golden struct {
 	Variables map[string]json.RawMessage
 	Cases     []struct {
