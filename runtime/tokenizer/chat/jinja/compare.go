@@ -145,6 +145,14 @@ func (st *state) order(op string, left, right value) (int, error) {
 	return 0, fmt.Errorf("'%s' not supported between instances of '%s' and '%s'", op, typeName(left), typeName(right))
 }
 
+// hashable says whether a value may be a key or one of a set.
+func hashable(v value) error {
+	if t := typeName(v); t == "list" || t == "dict" {
+		return fmt.Errorf("unhashable type: '%s'", t)
+	}
+	return nil
+}
+
 // contains is Python's "v in of".
 func (st *state) contains(of, v value) (bool, error) {
 	switch of := of.(type) {
@@ -159,7 +167,7 @@ func (st *state) contains(of, v value) (bool, error) {
 	case *dict:
 		s, is := v.(string)
 		_, has := of.at[s]
-		return is && has, nil
+		return is && has, hashable(v)
 	case *list:
 		for _, item := range of.take() {
 			if same, err := st.equal(item, v); err != nil || same {

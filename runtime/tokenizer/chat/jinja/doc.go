@@ -24,7 +24,7 @@
 //   - An int that does not fit 64 bits is printed as it is, but not computed with: an error.
 //   - A dict's keys are strings; another one in a literal is an error.
 //   - upper, lower and title map code points one by one: ß stays ß. int takes no underlines.
-//   - Functions, macros, loops and generators cannot be printed: an error where Python prints an address.
+//   - Functions, macros, loops, generators and views (d.items()) cannot be printed: an error.
 //   - escape gives a str, and safe its argument: there is no markup type. str.format takes {} and {0}
 //     and {name} without formats, the operator % only %s, %d, %r and %%.
 //   - Messages of errors are Jinja's and Python's where a template's author would look for them.

@@ -42,7 +42,9 @@ func (st *state) percent(s string, v value) (value, error) {
 		}
 		b.WriteString(text)
 	}
-	if next < len(items) {
+	_, isList := v.(*list)
+	_, isDict := v.(*dict)
+	if next < len(items) && (!isList && !isDict || typeName(v) == "tuple") { // of what has elements by keys, Python takes none amiss
 		return nil, fmt.Errorf("not all arguments converted during string formatting")
 	}
 	b.WriteString(s)

@@ -47,9 +47,17 @@ func (st *state) attributes(items []value, at value, missing value) ([]value, er
 	return out, nil
 }
 
+// unpackTrue is unpack for filters that take whatever is false for an empty list.
+func (st *state) unpackTrue(v value) ([]value, error) {
+	if !truth(v) {
+		return nil, nil
+	}
+	return st.unpack(v)
+}
+
 // mapFilter is map(attribute=...) or map("filter", arguments).
 func mapFilter(st *state, v value, a args) (value, error) {
-	items, err := st.unpack(v)
+	items, err := st.unpackTrue(v)
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +98,7 @@ func mapFilter(st *state, v value, a args) (value, error) {
 // chooser is select and its like: attr: of an attribute; keep: those for which the test holds.
 func chooser(name string, attr, keep bool) filter {
 	return func(st *state, v value, a args) (value, error) {
-		items, err := st.unpack(v)
+		items, err := st.unpackTrue(v)
 		if err != nil {
 			return nil, err
 		}
@@ -230,6 +238,9 @@ func uniqueFilter(st *state, v value, a args) (value, error) {
 	out, seen := &list{kind: generator}, &list{}
 	for i, key := range keys {
 		has, err := st.contains(seen, key)
+		if err == nil {
+			err = hashable(key)
+		}
 		if err != nil {
 			return nil, err
 		}

@@ -8,7 +8,7 @@ import (
 func fillTests() {
 	tests = map[string]test{
 		"boolean":     kindTest("bool"),
-		"callable":    kindTest("function"),
+		"callable":    kindTest("function", "Undefined"),
 		"defined":     func(_ *state, v value, _ args) (value, error) { return typeName(v) != "Undefined", nil },
 		"undefined":   kindTest("Undefined"),
 		"none":        kindTest("NoneType"),

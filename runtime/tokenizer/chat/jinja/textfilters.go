@@ -149,8 +149,8 @@ func roundFilter(_ *state, v value, a args) (value, error) {
 	scale := math.Pow(10, float64(precision))
 	switch how {
 	case "common":
-		if _, whole := integer(v); whole {
-			return v, nil // round() of an int is an int
+		if n, whole := integer(v); whole {
+			return n, nil // round() of an int is an int
 		}
 		return strconv.ParseFloat(strconv.FormatFloat(f, 'f', int(precision), 64), 64)
 	case "ceil":
@@ -167,7 +167,7 @@ func indentFilter(st *state, v value, a args) (value, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := st.str(v)
+	s, err := textOr("indent", v, "")
 	if err != nil {
 		return nil, err
 	}
