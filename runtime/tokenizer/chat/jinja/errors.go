@@ -21,6 +21,11 @@ type raised struct{ message string }
 
 func (r raised) Error() string { return r.message }
 
+// pythons is an error in the words of Jinja or Python, which have capitals and full stops.
+type pythons string
+
+func (p pythons) Error() string { return string(p) }
+
 // locate gives an error its place, unless it has one: the innermost knows best.
 func locate(name string, line int, err error) error {
 	var placed *Error

@@ -169,7 +169,7 @@ func itemsFilter(st *state, v value, a args) (value, error) {
 	case *dict:
 		return &list{generator, v.pairs()}, st.spend(len(v.keys))
 	}
-	return nil, fmt.Errorf("Can only get item pairs from a mapping.")
+	return nil, pythons("Can only get item pairs from a mapping.")
 }
 
 func joinFilter(st *state, v value, a args) (value, error) {

@@ -38,7 +38,7 @@ func rangeGlobal(st *state, a args) (value, error) {
 	out := &list{kind: view}
 	for i := start; step > 0 && i < stop || step < 0 && i > stop; i += step {
 		if len(out.items) == mostRange {
-			return nil, fmt.Errorf("Range too big. The sandbox blocks ranges larger than MAX_RANGE (%d).", mostRange)
+			return nil, pythons("Range too big. The sandbox blocks ranges larger than MAX_RANGE (100000).")
 		}
 		out.items = append(out.items, i)
 		if next := i + step; (next < i) != (step < 0) {

@@ -12,7 +12,7 @@ import (
 // Value is a variable's value. Values do not change.
 type Value struct{ v value }
 
-// Text, Truth and Elements make values of Go's.
+// Text is a str.
 func Text(s string) Value { return Value{s} }
 
 // Truth is a bool.

@@ -94,7 +94,7 @@ func (st *state) writeJSON(b *strings.Builder, v value, f jsonForm, line string)
 		})
 	}
 	if s == "" {
-		return fmt.Errorf("Object of type %s is not JSON serializable", typeName(v))
+		return pythons("Object of type " + typeName(v) + " is not JSON serializable")
 	}
 	b.WriteString(s)
 	return st.make(len(s))
