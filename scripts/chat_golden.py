@@ -19,7 +19,7 @@ from jinja_golden import NOW, VARIABLES, language, render, write
 
 # Chats. A case is a request: what the client sends, and the variables that a template is given for it.
 
-CALL = {"id": "call_1", "type": "function", "function": {"name": "weather", "arguments": '{"city": "Kraków", "days": 2, "x": 1.0}'}}
+CALL = {"id": "call_1", "type": "function", "function": {"name": "weather", "arguments": '{"city":"Kraków","days":2,  "x":1.0}'}}
 CALL_OBJECT = {"type": "function", "function": {"name": "noop", "arguments": {}}}
 WEATHER = {
     "type": "function",
