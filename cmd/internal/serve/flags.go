@@ -46,6 +46,7 @@ func groups(a *args.Args) []group {
 func modelFlags(f *pflag.FlagSet, a *args.Args) {
 	f.StringVar(&a.ModelPath, "model-path", a.ModelPath, "model to serve: a folder with config.json, safetensors and tokenizer.json, or a .gguf; nothing is downloaded (default: a small model made from --random-seed)")
 	f.StringVar(&a.TokenizerPath, "tokenizer-path", a.TokenizerPath, "folder with tokenizer.json, such a file, or a .gguf (default: --model-path)")
+	f.StringVar(&a.ChatTemplate, "chat-template", a.ChatTemplate, "file with a Jinja template for chats (default: the model's own)")
 	f.StringVar(&a.ServedModelName, "served-model-name", a.ServedModelName, "name in answers (default: --model-path, or the device's own)")
 	f.StringVar(&a.Device, "device", a.Device, "cpu or sim: steps of a stated duration and seeded tokens")
 	f.StringVar(&a.DType, "dtype", a.DType, "how a model's matrices are kept: auto (each as in its file), bfloat16, float16, float32; sums are float32")

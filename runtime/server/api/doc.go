@@ -28,11 +28,19 @@
 // A body is one JSON object in UTF-8, whatever its Content-Type; at most
 // max_body_bytes long; it must come within Config.BodyTimeout. Names are matched
 // exactly. null is as good as absent. Unknown names are ignored, as SGLang does;
-// known ones that ask for what this server lacks (images, tools, grammars, LoRA)
+// known ones that ask for what this server lacks (images, forced calls, grammars, LoRA)
 // are refused by name: nothing is silently left out. Whole numbers may be written
 // 16.0, as pydantic takes them; strings that hold numbers are refused (ours). Half
 // of a character ("\ud800") is refused, where encoding/json puts U+FFFD in its place.
 // Ours too are the limits of n, of prompts times n, and of the length of names.
+//
+// # Chats
+//
+// Package chat makes the prompt, by the model's template, of messages, tools,
+// chat_template_kwargs, reasoning_effort and continue_final_message. What the template
+// does not know is refused, but for what asks for nothing (false, 0, "", [], {}, null). A model without a
+// template takes no chats. tool_choice is auto or none, which hides the tools. With
+// tools an answer has its special tokens, as in SGLang: nothing else here parses calls.
 //
 // # Errors
 //

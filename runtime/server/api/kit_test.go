@@ -15,6 +15,7 @@ import (
 	"github.com/fanoutbench/fanoutbench/runtime/server/args"
 	"github.com/fanoutbench/fanoutbench/runtime/server/backend"
 	"github.com/fanoutbench/fanoutbench/runtime/server/manager"
+	"github.com/fanoutbench/fanoutbench/runtime/tokenizer/chat"
 )
 
 // patience is how long a test waits for what must come.
@@ -189,8 +190,12 @@ func (c *fakeCall) Close() {
 func now() time.Time { return time.Unix(1_700_000_000, 0) }
 
 func config(f *fake, changes ...func(*Config)) Config {
+	template, err := chat.ChatML()
+	if err != nil {
+		panic(err)
+	}
 	c := Config{
-		Service: f, Tokenizer: letters{}, State: func() State { return Serving }, Now: now, Version: "1.2.3",
+		Template: template, Service: f, Tokenizer: letters{}, State: func() State { return Serving }, Now: now, Version: "1.2.3",
 		Info: backend.Info{Name: "small", Architecture: "Qwen3ForCausalLM", ContextLength: 100, VocabSize: vocab, EOS: []int64{257}},
 		Args: args.Args{MaxBodyBytes: 1 << 20, ModelPath: "some/model", Device: "cpu", HealthTimeout: 0.3},
 		Log:  slog.New(slog.DiscardHandler),

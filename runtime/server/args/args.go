@@ -13,6 +13,7 @@ type Args struct {
 	// Model.
 	ModelPath       string `json:"model_path"`        // a folder or a .gguf; empty: the seeded model that the program makes
 	TokenizerPath   string `json:"tokenizer_path"`    // a folder, tokenizer.json or .gguf; empty: ModelPath
+	ChatTemplate    string `json:"chat_template"`     // a file; empty: the model's own
 	ServedModelName string `json:"served_model_name"` // empty: ModelPath, or the device's default name
 	Device          string `json:"device"`            // cpu, sim; cuda is not built
 	DType           string `json:"dtype"`             // auto (as in the files), bfloat16, float16, float32

@@ -116,10 +116,12 @@ func Check(a args.Args) error {
 	if _, err := Slots(a); err != nil {
 		return err
 	}
-	if a.ModelPath == "" {
-		return nil // the tokenizers that need no files are always there
+	if a.ModelPath != "" { // the tokenizers that need no files are always there
+		if _, err := NewTokenizer(a); err != nil {
+			return err
+		}
 	}
-	_, err := NewTokenizer(a)
+	_, err := ChatTemplate(a)
 	return err
 }
 

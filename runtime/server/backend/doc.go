@@ -32,8 +32,13 @@
 // has one, as SGLang encodes with add_special_tokens=True; a chat, whose template
 // writes BOS itself, by Encode.
 //
-// Check reads all this but the weights, so that a server with wrong files ends before
+// Check reads all this but the weights, and the chat template, so that a server with wrong files ends before
 // it has begun.
+//
+// # Chats
+//
+// ChatTemplate says where a model's chat template is looked for. A fault in it is an
+// error of the start, with file and line.
 //
 // # Memory
 //
