@@ -83,13 +83,13 @@ func documented(w *Matrix, row int, in *Input, x []float32, token int) float32 {
 		data, cols := w.row(row), w.Cols
 		for b := range cols / blockCols {
 			block := data[b*blockBytes:]
-			scale := fromHalf(binary.LittleEndian.Uint16(block)) * in.scales[(token*cols)/blockCols+b]
+			d, scale := fromHalf(binary.LittleEndian.Uint16(block)), in.scales[(token*cols)/blockCols+b]
 			for j := range s {
 				var sum int
 				for i := 4 * j; i < 4*j+4; i++ {
 					sum += int(int8(block[2+i])) * int(in.ints[token*cols+b*blockCols+i])
 				}
-				s[j] = step(scale, float32(sum), s[j])
+				s[j] = step(scale, d*float32(sum), s[j])
 			}
 		}
 		return s.total()

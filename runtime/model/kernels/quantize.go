@@ -23,7 +23,7 @@ func Quantize(values []float32) []byte {
 			continue
 		}
 		for i, v := range values[:blockCols] {
-			block[2+i] = byte(roundAway(v * inverse))
+			block[2+i] = byte(roundAway(float32(v * inverse)))
 		}
 	}
 	return out
@@ -32,29 +32,25 @@ func Quantize(values []float32) []byte {
 // factor is a block's d before it becomes an F16, and what its numbers are multiplied
 // with: 0 where all q are 0.
 func factor(block []float32) (d, inverse float32) {
-	var top float32
+	const infinity = 255 << 23 // magnitudes are in the order of their bits
+	var top uint32
 	for _, v := range block {
-		if v-v != 0 { // a NaN or an infinity
-			return float32(math.NaN()), 0
-		}
-		top = max(top, float32(math.Abs(float64(v))))
+		top = max(top, math.Float32bits(v)&^(1<<31))
 	}
-	d = top / 127
+	if top >= infinity { // or a NaN
+		return float32(math.NaN()), 0
+	}
+	d = math.Float32frombits(top) / 127
 	if inverse = 1 / d; inverse > math.MaxFloat32 {
 		return 0, 0
 	}
 	return d, inverse
 }
 
-// roundAway is the nearest integer, of two the one farther from zero: adding a half and
-// cutting off rounds 0.49999997 to 1, which this must not.
+// roundAway is the nearest integer, of two the one farther from zero. What is added is
+// the largest number below a half: the sum of it and a half is rounded up to one, that of
+// it and itself stays below.
 func roundAway(x float32) int32 {
-	n := int32(x)
-	switch rest := x - float32(n); {
-	case rest >= 0.5:
-		return n + 1
-	case rest <= -0.5:
-		return n - 1
-	}
-	return n
+	const belowHalf = 0x3effffff
+	return int32(x + math.Float32frombits(belowHalf|math.Float32bits(x)&(1<<31)))
 }

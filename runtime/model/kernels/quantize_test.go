@@ -3,6 +3,7 @@ package kernels
 import (
 	"encoding/json"
 	"math"
+	"math/rand/v2"
 	"os"
 	"slices"
 	"testing"
@@ -157,6 +158,24 @@ func checkBlock(t *testing.T, b int, x []float32, ints []int8, d float32) {
 		}
 		if float64(q) != n {
 			t.Errorf("block %d: %v of d %v is %d, want %v", b, x[i], d, q, n)
+		}
+	}
+}
+
+// Numbers beside the halves are where rounding goes wrong.
+func TestRoundAway(t *testing.T) {
+	for n := float32(-128); n <= 128; n += 0.5 {
+		for x, steps := math.Nextafter32(math.Nextafter32(n, -200), -200), 0; steps < 5; x, steps = math.Nextafter32(x, 200), steps+1 {
+			if got, want := roundAway(x), int32(math.Round(float64(x))); got != want {
+				t.Errorf("%v becomes %d, want %d", x, got, want)
+			}
+		}
+	}
+	r := rand.New(rand.NewPCG(5, 0))
+	for range 100000 {
+		x := r.Float32()*256 - 128
+		if got, want := roundAway(x), int32(math.Round(float64(x))); got != want {
+			t.Errorf("%v becomes %d, want %d", x, got, want)
 		}
 	}
 }
