@@ -62,7 +62,7 @@ var dims = []int{1, 5, 8, 16, 24, 32, 40, 64, 80, 96, 128}
 func TestAttendIsAttention(t *testing.T) {
 	each(t, func(t *testing.T) {
 		r := random(13)
-		for n := range 300 {
+		for n := range 110 {
 			p := newPrompt(r, dims[n%len(dims)])
 			out := p.attend()
 			for token := range p.tokens {
@@ -89,7 +89,7 @@ func TestAttendIsAttention(t *testing.T) {
 func TestAttendDoesNotDependOnTheBatch(t *testing.T) {
 	each(t, func(t *testing.T) {
 		r := random(14)
-		for n := range 300 {
+		for n := range 110 {
 			p := newPrompt(r, dims[n%len(dims)])
 			all := p.attend()
 			chunk := 1 + r.IntN(p.tokens)

@@ -47,8 +47,7 @@
 // the order above. With few tokens memory is the bound: while four rows are multiplied the
 // four behind them are fetched, line after line, in the order in which they lie. Tried and
 // left: no fetching, and fetching the four rows side by side (both read out of order what
-// is one stretch of memory, and reach less of what it gives); sums of their own for the odd
-// numbers of BF16 (twice the registers); BF16 widened into a buffer first (no quicker).
+// is one stretch of memory, and reach less of what it gives).
 //
 // # Errors
 //

@@ -56,8 +56,8 @@ func expEach(x []float32) {
 	}
 }
 
-// Softmax sets x to e^x over the sum of them all; nothing where x is empty. One NaN, or
-// an infinity above zero, makes NaNs of all.
+// Softmax sets x to e^x over the sum of them all; nothing where x is empty. One NaN, one
+// infinity above zero, or nothing but those below it, make NaNs of all.
 func Softmax(x []float32) {
 	if len(x) > 0 {
 		chosen.softmax(x)

@@ -3,6 +3,7 @@
 package kernels
 
 import (
+	"slices"
 	"testing"
 	"unsafe"
 
@@ -10,7 +11,7 @@ import (
 )
 
 // guarded is memory of so many bytes with a page on each side that must not be touched.
-type guarded struct{ all, free []byte }
+type guarded struct{ free []byte }
 
 func newGuarded(t *testing.T, size int) guarded {
 	t.Helper()
@@ -26,7 +27,7 @@ func newGuarded(t *testing.T, size int) guarded {
 			t.Fatal(err)
 		}
 	}
-	return guarded{all, all[page : page+pages]}
+	return guarded{all[page : page+pages]}
 }
 
 // atEnd is size bytes right before the guard, atStart right behind the one in front.
@@ -35,6 +36,16 @@ func (g guarded) atStart(size int) []byte { return g.free[:size] }
 
 func floats(b []byte) []float32 {
 	return unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/4)
+}
+
+// int8sAt is guarded memory for n of them.
+func int8sAt(t *testing.T, end bool, n int) []int8 {
+	g := newGuarded(t, n)
+	there := g.atStart(n)
+	if end {
+		there = g.atEnd(n)
+	}
+	return unsafe.Slice((*int8)(unsafe.Pointer(unsafe.SliceData(there))), n)
 }
 
 // floatsAt copies x to the end or the start of guarded memory.
@@ -70,6 +81,9 @@ func TestNothingBesideIsTouched(t *testing.T) {
 					// The input's own memory is guarded too.
 					x := floatsAt(t, end, normal(r, tokens*cols))
 					in := Input{floats: floatsAt(t, end, make([]float32, tokens*cols))}
+					if f == Q8 {
+						in.ints, in.scales = int8sAt(t, end, tokens*cols), floatsAt(t, end, make([]float32, tokens*cols/blockCols))
+					}
 					in.Set(f, x, tokens, cols)
 					out := floatsAt(t, end, make([]float32, tokens*rows))
 					Multiply(out, rows, &w, &in, 0, rows)
@@ -79,7 +93,10 @@ func TestNothingBesideIsTouched(t *testing.T) {
 			for n := range 40 {
 				touchVectors(t, end, normal(r, n+1), normal(r, n+1))
 				p := newPrompt(r, dims[n%len(dims)])
-				p.Keys, p.Values, p.q = floatsAt(t, end, p.Keys), floatsAt(t, end, p.Values), floatsAt(t, end, p.q)
+				// Of the last slot that is used the head is the last part.
+				p.Stride = p.Offset + p.Dim
+				size := (int(slices.Max(p.Slots)) + 1) * p.Stride
+				p.Keys, p.Values, p.q = floatsAt(t, end, p.Keys[:size]), floatsAt(t, end, p.Values[:size]), floatsAt(t, end, p.q)
 				p.Attend(p.q, p.q, p.ld, p.tokens, p.heads, p.first)
 			}
 		}
