@@ -19,10 +19,9 @@ import (
 // decoder continues one prompt at a time, with one model.
 type decoder struct {
 	ready   ready
-	model   model.Model
+	model   loaded
 	sampler *recorder
 	slots   []int32
-	close   func() error
 }
 
 // recorder chooses greedily and keeps the most likely candidates.
@@ -47,6 +46,9 @@ func likeliest(logits []float32, n int) []candidate {
 	largest := float64(slices.Max(logits))
 	total := 0.0
 	for id, l := range logits {
+		if math.IsInf(float64(l), -1) { // padding, which cannot be chosen
+			continue
+		}
 		c := candidate{ID: int64(id), Logit: float64(l)}
 		total += math.Exp(c.Logit - largest)
 		if len(top) == n && c.Logit <= top[n-1].Logit {
@@ -63,7 +65,7 @@ func likeliest(logits []float32, n int) []candidate {
 }
 
 // openDecoder loads the model with room for so many tokens.
-func openDecoder(path string, tokens, threads int) (d *decoder, err error) {
+func openDecoder(path, kind string, tokens, threads int) (d *decoder, err error) {
 	if threads < 1 {
 		return nil, fmt.Errorf("%d threads, expected at least 1", threads)
 	}
@@ -80,15 +82,15 @@ func openDecoder(path string, tokens, threads int) (d *decoder, err error) {
 	if tokens < 1 || tokens > c.ContextLength {
 		return nil, fmt.Errorf("%s: room for %d tokens, expected 1 to %d", path, tokens, c.ContextLength)
 	}
-	d = &decoder{sampler: &recorder{}, close: c.Close}
-	if d.model, err = load(path, c, tokens, threads, d.sampler); err != nil {
-		return nil, err
+	d = &decoder{sampler: &recorder{}}
+	if d.model, err = load(c, path, kind, tokens, threads, d.sampler); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	for slot := range tokens {
 		d.slots = append(d.slots, int32(slot))
 	}
 	d.ready = ready{Type: typeReady, Arm: armOurs, Version: version(), File: filepath.Base(path), Threads: threads,
-		WeightBytes: weightBytes(&c.Weights), EOS: d.model.Limits().EOS}
+		DType: c.Weights.Layers[0].Q.DType.String(), WeightBytes: weightBytes(&c.Weights), EOS: d.model.Limits().EOS}
 	return d, nil
 }
 

@@ -24,7 +24,8 @@ type ready struct {
 	Version     string  `json:"version"`
 	File        string  `json:"file"` // the model's, without its folder
 	Threads     int     `json:"threads"`
-	WeightBytes int64   `json:"weight_bytes"` // that one decoded token reads; 0 where it is not known
+	DType       string  `json:"dtype,omitempty"` // of the first layer's q_proj, ours alone
+	WeightBytes int64   `json:"weight_bytes"`    // that one decoded token reads; 0 where it is not known
 	EOS         []int64 `json:"eos"`
 }
 

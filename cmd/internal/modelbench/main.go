@@ -11,6 +11,7 @@ import (
 	"os/signal"
 	"strings"
 	"syscall"
+	"time"
 )
 
 func main() {
@@ -59,14 +60,15 @@ func serveCommand(f *flag.FlagSet, args []string, in io.Reader, out io.Writer) (
 	path := f.String("model", "", "a GGUF file or a folder")
 	threads := f.Int("threads", 2, "that compute")
 	room := f.Int("room", 1024, "tokens of a prompt and what follows")
+	kind := f.String("runtime", runtimeCPU, "cpu, or plain: its twin in plain loops, on one thread")
 	if err := parse(f, args, 0); err != nil {
 		return err
 	}
-	d, err := openDecoder(*path, *room, *threads)
+	d, err := openDecoder(*path, *kind, *room, *threads)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, d.close()) }()
+	defer func() { err = errors.Join(err, d.model.close()) }()
 	return serveModel(in, out, d)
 }
 
@@ -108,6 +110,7 @@ func roundsCommand(ctx context.Context, f *flag.FlagSet, args []string, out, log
 	f.IntVar(&b.Rounds, "rounds", 7, "beside the warm-up")
 	f.IntVar(&b.Prompt, "prompt", 300, "ids of a prefill")
 	f.IntVar(&b.Steps, "steps", 24, "of a decode")
+	f.DurationVar(&b.settle, "settle", 200*time.Millisecond, "waited before each trial")
 	f.Int64Var(&b.Vocabulary, "vocabulary", 151643, "ids are drawn below this")
 	f.Float64Var(&b.NoiseLimit, "noise-limit", 0.1, "by which log-probabilities of the two may differ")
 	if err := parse(f, args, 0); err != nil {
@@ -146,7 +149,7 @@ func textCommand(ctx context.Context, f *flag.FlagSet, args []string, out, log i
 	prompts := f.String("prompts", "", "a file with a prompt a line, line ends in it written \\n")
 	f.IntVar(&t.tokens, "tokens", 64, "behind each prompt")
 	f.IntVar(&t.top, "top", 20, "candidates at each position")
-	f.Float64Var(&t.limit, "noise-limit", 0.5, "that still counts as rounding")
+	f.Float64Var(&t.limit, "noise-limit", 0.2, "of the noise in the median")
 	if err := parse(f, args, 0); err != nil {
 		return err
 	}

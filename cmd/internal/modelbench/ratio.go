@@ -90,10 +90,13 @@ func (r *run) check() error {
 	if r.plan.Rounds < 1 || r.plan.Rounds > 1000 || len(r.plan.Models) == 0 {
 		return fmt.Errorf("%d rounds of %d models, expected 1 to 1000 and at least one", r.plan.Rounds, len(r.plan.Models))
 	}
+	if r.peer() == "" {
+		return errors.New("no ready line of a peer, expected one of an arm beside fanoutbench and read")
+	}
 	seen := map[string]int{}
 	for _, t := range r.trials {
-		if !(t.Seconds > 0) || t.Tokens < 1 || t.CPUSeconds < 0 || t.Bytes < 0 {
-			return fmt.Errorf("trial %+v: expected seconds and tokens above 0", t)
+		if t.Seconds <= 0 || t.Tokens < 1 || t.CPUSeconds < 0 || t.Bytes < 0 || t.OuterSeconds < t.Seconds || t.Arm != armRead && t.CPUTokens < 1 {
+			return fmt.Errorf("trial %+v: expected seconds and tokens above 0, and no more seconds than outer_s", t)
 		}
 		seen[key(t.Model, t.Kind, t.Arm, t.Round)]++
 	}

@@ -81,17 +81,14 @@ type file struct {
 type bench struct {
 	plan
 	settings
-	files []*file
-	out   *json.Encoder
-	log   io.Writer
+	settle time.Duration // before each trial
+	files  []*file
+	out    *json.Encoder
+	log    io.Writer
 }
 
-const (
-	// trialTimeout is how long a trial may take before it hangs.
-	trialTimeout = 10 * time.Minute
-	// settle is waited before each trial: threads that have just worked look for more work for a while.
-	settle = 200 * time.Millisecond
-)
+// trialTimeout is how long a trial may take before it hangs.
+const trialTimeout = 10 * time.Minute
 
 func (b *bench) run(ctx context.Context) error {
 	b.Type = typeRun
@@ -270,7 +267,7 @@ func (b *bench) trial(ctx context.Context, c cell, a *arm, g generate, t *trial)
 			}
 		}
 	}
-	time.Sleep(settle)
+	time.Sleep(b.settle) // threads that have just worked look for more work for a while
 	before, err := cpuclock.Sum(idle)
 	if err != nil {
 		return err
