@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """llama.cpp as an arm of cmd/internal/modelbench, whose documentation has the lines: JSON objects on standard input and output.
 
-    llamacpp_child.py --model FILE.gguf [--threads 2] [--room 1024]
+    llamacpp_child.py --model FILE.gguf [--threads 2] [--room 1024] [--exact]
 
 It runs the server that the wheel xllamacpp has inside, in this process, as that comes but for: one request at a time, nothing
-kept between requests, no GPU, so many threads. Its keys and values are F16 unless --cache f32 asks for F32.
+kept between requests, no GPU, so many threads. With --exact its keys and values are F32 and its attention is not the flash
+kind, which computes in F16 even then (a hundred times the noise).
 Needs xllamacpp: scripts/python_env scripts/peers_requirements.txt
 """
 import argparse
@@ -32,8 +33,9 @@ def start(a):
     p.cache_ram_mib = 0
     p.warmup = True
     p.verbosity = 0
-    if a.cache == "f32":
+    if a.exact:
         p.cache_type_k = p.cache_type_v = xllamacpp.ggml_type.GGML_TYPE_F32
+        p.flash_attn_type = xllamacpp.llama_flash_attn_type.LLAMA_FLASH_ATTN_TYPE_DISABLED
     return xllamacpp.Server(p)
 
 
@@ -95,7 +97,7 @@ def main():
     parser.add_argument("--model", type=pathlib.Path, required=True)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--room", type=int, default=1024)
-    parser.add_argument("--cache", choices=["f16", "f32"], default="f16")
+    parser.add_argument("--exact", action="store_true")
     a = parser.parse_args()
 
     def say(line):
@@ -105,7 +107,7 @@ def main():
         say({"type": "error", "message": f"{a.model.name} is no file"})
         return 1
     server = start(a)
-    version = f"xllamacpp {xllamacpp._version.get_versions()['version']}, keys and values {a.cache}"
+    version = f"xllamacpp {xllamacpp._version.get_versions()['version']}{', exact' if a.exact else ''}"
     say({"type": "ready", "arm": "llama.cpp", "version": version, "file": a.model.name, "threads": a.threads, "weight_bytes": 0, "eos": None})
     for line in sys.stdin:
         try:
