@@ -7,7 +7,7 @@ DIR must not exist. It gets
   hf/config.json, hf/model.safetensors   bfloat16, as Qwen's own export lays it out
   bf16.gguf                              the same numbers, norms widened to F32
   q8_0.gguf                              every matrix in Q8_0 of those numbers, norms in F32
-Of the full shape that is 1.2, 1.2 and 0.64 GB; it took a minute and 3 GB of memory where this was written.
+Of the full shape that is 1.2, 1.2 and 0.64 GB; it took a minute of CPU time and 3 GB of memory where this was written.
 Nothing about speed depends on the numbers, and no package ships the real ones.
 
 Tensor number n, in the order of tensors() below, is drawn by numpy's Generator(PCG64([seed, n])), standard_normal in

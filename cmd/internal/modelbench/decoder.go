@@ -7,7 +7,6 @@ import (
 	"math"
 	"path/filepath"
 	"runtime"
-	"runtime/debug"
 	"slices"
 	"time"
 
@@ -89,7 +88,7 @@ func openDecoder(path, kind string, tokens, threads int) (d *decoder, err error)
 	for slot := range tokens {
 		d.slots = append(d.slots, int32(slot))
 	}
-	d.ready = ready{Type: typeReady, Arm: armOurs, Version: version(), File: filepath.Base(path), Threads: threads,
+	d.ready = ready{Type: typeReady, Arm: armOurs, Version: runtime.Version(), File: filepath.Base(path), Threads: threads,
 		DType: c.Weights.Layers[0].Q.DType.String(), WeightBytes: weightBytes(&c.Weights), EOS: d.model.Limits().EOS}
 	return d, nil
 }
@@ -101,15 +100,6 @@ func weightBytes(w *checkpoint.Weights) int64 {
 		n += len(l.Q.Data) + len(l.K.Data) + len(l.V.Data) + len(l.O.Data) + len(l.Gate.Data) + len(l.Up.Data) + len(l.Down.Data)
 	}
 	return int64(n)
-}
-
-// version is the revision that this program was built from, as the go command stamped it.
-func version() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return "unknown"
-	}
-	return cmp.Or(info.Main.Version, "unknown")
 }
 
 // check looks at what is asked before anything is computed.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime"
 	"time"
 
 	"github.com/fanoutbench/fanoutbench/cmd/internal/cpuclock"
@@ -55,7 +56,7 @@ func serveRead(in io.Reader, out io.Writer, bytes int64, threads int) error {
 	if err != nil {
 		return err
 	}
-	return answer(in, out, ready{Type: typeReady, Arm: armRead, Version: version(), Threads: threads}, func(line protocol.Line) (any, error) {
+	return answer(in, out, ready{Type: typeReady, Arm: armRead, Version: runtime.Version(), Threads: threads}, func(line protocol.Line) (any, error) {
 		if err := line.Expect(typePass, &pass{}); err != nil {
 			return nil, err
 		}
