@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/fanoutbench/fanoutbench/runtime/model"
 )
 
 // likeliest against sorting everything, with ties and padding.
@@ -171,5 +173,35 @@ func BenchmarkPass(b *testing.B) {
 	b.SetBytes(size)
 	for b.Loop() {
 		r.pass()
+	}
+}
+
+// counting keeps how many ids each call computes.
+type counting struct {
+	model.Model
+	ids []int
+}
+
+func (c *counting) Forward(b *model.Batch) (model.Output, error) {
+	c.ids = append(c.ids, len(b.Work[0].IDs))
+	return c.Model.Forward(b)
+}
+
+// A prompt is computed at once, and each further token by itself: what is timed as decoding is.
+func TestGenerateComputesEachTokenOnce(t *testing.T) {
+	d, err := openDecoder(qwen3File, runtimeCPU, 40, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &counting{Model: d.model.Model}
+	d.model.Model = c
+	for _, prompt := range [][]int64{{3, 1, 4, 1, 5}, {3}} {
+		c.ids = nil
+		if _, err := d.generate(generate{Prompt: prompt, Tokens: 4}); err != nil || !slices.Equal(c.ids, []int{len(prompt), 1, 1, 1}) {
+			t.Errorf("ids in each call %v (%v), want %d and three times 1", c.ids, err, len(prompt))
+		}
+	}
+	if err := d.model.close(); err != nil {
+		t.Error(err)
 	}
 }

@@ -159,3 +159,37 @@ func TestServeAnswersErrors(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Every order of the cells and of a cell's arms comes up, about as often as any other.
+func TestOrdersAreDrawn(t *testing.T) {
+	r := seeded(2)
+	files := []*file{{name: "a"}, {name: "b"}}
+	cells, arms := map[string]int{}, map[string]int{}
+	const draws = 2400
+	for range draws {
+		var names string
+		for _, c := range order(r, files) {
+			names += c.name + c.kind + " "
+		}
+		cells[names]++
+		decode := cell{&file{ours: &arm{ready: ready{Arm: "o"}}, peers: &arm{ready: ready{Arm: "p"}}, read: &arm{ready: ready{Arm: "r"}}}, kindDecode}
+		names = ""
+		for _, a := range decode.cellArms(r) {
+			names += a.Arm
+		}
+		arms[names]++
+	}
+	for what, test := range map[string]struct {
+		seen map[string]int
+		want int
+	}{"cells": {cells, 24}, "arms": {arms, 6}} {
+		if len(test.seen) != test.want {
+			t.Errorf("%d orders of %s, want %d", len(test.seen), what, test.want)
+		}
+		for order, n := range test.seen {
+			if mean := draws / test.want; n < mean/2 || n > 2*mean {
+				t.Errorf("%s %q: %d times of %d, want about %d", what, order, n, draws, mean)
+			}
+		}
+	}
+}
