@@ -5,33 +5,34 @@ import (
 	"slices"
 
 	"github.com/fanoutbench/fanoutbench/runtime/model"
-	"github.com/fanoutbench/fanoutbench/runtime/model/qwen3"
 )
 
 // answerRows are the positions whose logits are computed at a time.
 const answerRows = 64
 
-// answers are what is asked for of some positions, and the logits there.
-type answers struct {
-	asked  []asked
-	last   []float32 // [answerRows, HiddenSize], what the head is given
-	logits []float32 // [answerRows, VocabSize]
-	chosen []model.Choice
-}
-
-// asked is what a position is to say: of the input token behind it, or which is to be
-// there.
+// asked is what a token's position is to say: of the input token behind it, or which is
+// to be there.
 type asked struct {
-	work   int
+	work   int // in the batch
 	next   int64
 	input  bool
 	choose bool
 }
 
-func newAnswers(c qwen3.Config, m *memory) answers {
-	return answers{
-		asked: make([]asked, 0, answerRows), last: m.floats(answerRows * c.HiddenSize), logits: m.floats(answerRows * c.VocabSize),
+// asks is what the work, one of the batch, asks at the position of its ith token.
+func asks(b *model.Batch, work, i int) asked {
+	w := &b.Work[work]
+	next, last := w.Next, i == len(w.IDs)-1
+	if !last {
+		next = w.IDs[i+1]
 	}
+	return asked{work, next, w.Logprobs.Want && w.Start+i >= w.Logprobs.InputStart && next >= 0, last && w.Sample}
+}
+
+// answers are what the sampler makes of logits.
+type answers struct {
+	logits []float32 // [answerRows, VocabSize]
+	chosen []model.Choice
 }
 
 // begin makes room for so many works' choices.
@@ -40,54 +41,22 @@ func (a *answers) begin(n int) {
 	clear(a.chosen)
 }
 
-// answer lets the sampler see the logits of the positions that are asked for.
+// answer computes the logits of the tokens that are left, and hands them to the sampler
+// in their order.
 func (m *Model) answer(b *model.Batch) error {
-	a, n := &m.answers, m.config.HiddenSize
-	a.asked = a.asked[:0]
-	for i := range m.tokens {
-		ask := asks(b, &m.tokens[i])
-		if !ask.input && !ask.choose {
-			continue
-		}
-		copy(row(a.last, len(a.asked), n), row(m.x, i, n))
-		a.asked = append(a.asked, ask)
-		if len(a.asked) == cap(a.asked) {
-			if err := m.sample(b); err != nil {
-				return err
+	wide, vocabulary := m.config.HiddenSize, m.config.VocabSize
+	rows := len(m.logits) / vocabulary
+	for from := 0; from < len(m.tokens); from += rows {
+		n := min(rows, len(m.tokens)-from)
+		m.multiply(n, m.x[from*wide:], product{w: &m.weights.head, out: m.logits, rows: m.config.Tokens})
+		for i := range n {
+			logits, ask := row(m.logits, i, vocabulary), m.tokens[from+i].asked
+			m.config.HidePadding(logits)
+			if err := m.take(&m.chosen[ask.work], &b.Work[ask.work], ask, logits); err != nil {
+				return fmt.Errorf("cpu: rid %q: %w", b.Work[ask.work].RID, err)
 			}
 		}
 	}
-	return m.sample(b)
-}
-
-func asks(b *model.Batch, t *token) asked {
-	w := &b.Work[t.work]
-	next, last := w.Next, t.position+1 == len(w.Slots)
-	if !last {
-		next = w.IDs[t.position+1-w.Start]
-	}
-	return asked{
-		work: t.work, next: next,
-		input:  w.Logprobs.Want && t.position >= w.Logprobs.InputStart && next >= 0,
-		choose: last && w.Sample,
-	}
-}
-
-// sample computes the logits at hand, and hands them to the sampler in their order.
-func (m *Model) sample(b *model.Batch) error {
-	a, n := &m.answers, len(m.answers.asked)
-	if n == 0 {
-		return nil
-	}
-	m.multiply(n, a.last, product{w: &m.weights.head, out: a.logits, rows: m.config.Tokens})
-	for i, ask := range a.asked {
-		logits := row(a.logits, i, m.config.VocabSize)
-		m.config.HidePadding(logits)
-		if err := m.take(&m.answers.chosen[ask.work], &b.Work[ask.work], ask, logits); err != nil {
-			return fmt.Errorf("cpu: rid %q: %w", b.Work[ask.work].RID, err)
-		}
-	}
-	a.asked = a.asked[:0]
 	return nil
 }
 

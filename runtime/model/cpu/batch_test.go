@@ -40,3 +40,19 @@ func TestBatchesThatCannotBe(t *testing.T) {
 		})
 	})
 }
+
+// Positions that nothing is asked of leave before the others are done: the logits of
+// those are the same.
+func TestOthersAreNotMissed(t *testing.T) {
+	for _, o := range []Options{{}, {Q8: true}} {
+		s := subject(stored(t, small(), seeded(t, small(), 2), tensor.BF16), o)
+		prompt := drawn(90, 256)
+		tokens, logits := s.Alone(t, prompt, 5)
+		every := s.Everywhere(t, slices.Concat(prompt, tokens))
+		for i, got := range logits {
+			if !slices.Equal(got, every[len(prompt)-1+i]) {
+				t.Errorf("%+v: token %d was chosen from other logits than where all are asked for", o, i)
+			}
+		}
+	}
+}

@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/fanoutbench/fanoutbench/runtime/model"
 	"github.com/fanoutbench/fanoutbench/runtime/model/checkpoint"
@@ -58,9 +61,19 @@ func noise(b *testing.B, c qwen3.Config) *checkpoint.Checkpoint {
 	return out
 }
 
-// BenchmarkQwen3 decodes behind 300 tokens and prefills 300, alone and as one of eight
-// requests, with weights of Qwen3-0.6B's shape on all processors. Its metric is all
-// requests' tokens a second.
+// processorTime is what the process has had of all processors.
+func processorTime(b *testing.B) time.Duration {
+	b.Helper()
+	var u unix.Rusage
+	if err := unix.Getrusage(unix.RUSAGE_SELF, &u); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// BenchmarkQwen3 prefills 300 tokens, and decodes behind so many alone and as one of eight
+// requests, with weights of Qwen3-0.6B's shape on all processors. Tokens a second
+// are all requests'.
 func BenchmarkQwen3(b *testing.B) {
 	const prompt, requests = 300, 8
 	from := noise(b, qwen306())
@@ -75,16 +88,19 @@ func BenchmarkQwen3(b *testing.B) {
 				tokens += len(works[i].IDs)
 			}
 			b.Run(fmt.Sprintf("%s/%s/requests=%d", name, kind, n), func(b *testing.B) {
+				before := processorTime(b)
 				for b.Loop() {
 					modeltest.Forward(b, m, works...)
 				}
-				b.ReportMetric(float64(tokens*b.N)/b.Elapsed().Seconds(), "tokens/s")
+				n := float64(tokens * b.N)
+				b.ReportMetric(n/b.Elapsed().Seconds(), "tokens/s")
+				b.ReportMetric((processorTime(b)-before).Seconds()*1000/n, "cpu-ms/token")
 			})
 		}
+		bench("prefill", 1, func(int) model.Work {
+			return model.Work{IDs: drawn(prompt, 151936), Slots: slots[:prompt], Next: -1, Sample: true}
+		})
 		for _, n := range []int{1, requests} {
-			bench("prefill", n, func(i int) model.Work {
-				return model.Work{IDs: drawn(prompt, 151936), Slots: slots[i*(prompt+1):][:prompt], Next: -1, Sample: true}
-			})
 			bench("decode", n, func(i int) model.Work {
 				return model.Work{IDs: []int64{7}, Start: prompt, Slots: slots[i*(prompt+1):][:prompt+1], Next: -1, Sample: true}
 			})

@@ -40,7 +40,8 @@
 //
 // and what is done to each token by itself, between them: norms, rotation, slots,
 // sums. That is done in place for few tokens, as a region for many. The logits are
-// computed for the positions that are asked for, at most 64 at a time.
+// computed for the positions that are asked for, at most 64 at a time; the others leave
+// the last layer when it has their keys and values.
 //
 // A region costs about a microsecond. Between regions the threads wait awake for some
 // 50 microseconds, then they sleep: one step, of 0.1 s in a 0.6B model, wakes them once.
@@ -63,7 +64,8 @@
 //
 // [Size] says what New takes beside the mapping, before anything is loaded. All of it
 // is taken at the start, though a system gives pages out as they are touched. A step
-// allocates nothing, unless log-probabilities of input are asked for or the sampler does.
+// allocates nothing, unless log-probabilities of input are asked for, or the sampler or the
+// kernels' plain loops do.
 //
 // # Errors
 //

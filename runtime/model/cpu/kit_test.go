@@ -127,7 +127,7 @@ func subject(c *checkpoint.Checkpoint, o Options) modeltest.Subject {
 		o.Slots, o.Sampler, o.Threads = slots, k, 1+made%3
 		m := newModel(t, c, o)
 		if made%4 != 0 {
-			m.tokens, m.answers.asked = make([]token, 0, 1+made*7%60), make([]asked, 0, 1+made*3%8)
+			m.tokens, m.logits = make([]token, 0, 1+made*7%60), m.logits[:(1+made*3%8)*c.VocabSize]
 		}
 		made++
 		return m

@@ -18,22 +18,22 @@ const (
 type token struct {
 	id       int64
 	position int
-	work     int     // in the batch
 	slots    []int32 // of the positions up to its own
+	asked
 }
 
 type tile struct{ from, to int }
 
 // scratch is what a block's computation needs beside the slots. Rows are tokens'.
 type scratch struct {
-	tokens    []token
-	tiles     []tile
-	h, x, y   []float32 // [blockTokens, HiddenSize]
-	q         []float32 // [blockTokens, Heads·HeadDim]; attention leaves its results there
-	k, v      []float32 // [blockTokens, KVHeads·HeadDim]
-	gate, up  []float32 // [blockTokens, IntermediateSize]
-	cos, sin  []float32 // [blockTokens, HeadDim/2]
-	answers   answers
+	tokens   []token
+	tiles    []tile
+	h, x, y  []float32 // [blockTokens, HiddenSize]
+	q        []float32 // [blockTokens, Heads·HeadDim]; attention leaves its results there
+	k, v     []float32 // [blockTokens, KVHeads·HeadDim]
+	gate, up []float32 // [blockTokens, IntermediateSize]
+	cos, sin []float32 // [blockTokens, HeadDim/2]
+	answers
 	inputs    [kernels.Q8 + 1]kernels.Input // by format
 	attention []kernels.Attention           // each thread's
 
@@ -54,7 +54,7 @@ func newScratch(c qwen3.Config, m *memory) scratch {
 		k: rows(c.KVHeads * c.HeadDim), v: rows(c.KVHeads * c.HeadDim),
 		gate: rows(c.IntermediateSize), up: rows(c.IntermediateSize),
 		cos: rows(c.HeadDim / 2), sin: rows(c.HeadDim / 2),
-		answers: newAnswers(c, m),
+		answers: answers{logits: m.floats(answerRows * c.VocabSize)},
 	}
 }
 
@@ -96,6 +96,28 @@ func (m *Model) cut() {
 	}
 }
 
+// keep drops the tokens that nothing is asked of: when the last layer has their keys and
+// values, nobody needs them any more. Those left of a work follow each other: they are its
+// last, from the first that is asked on.
+func (m *Model) keep() {
+	n := 0
+	for i := range m.tokens {
+		if t := &m.tokens[i]; !t.input && !t.choose {
+			continue
+		}
+		if n < i {
+			m.tokens[n] = m.tokens[i]
+			for _, rows := range [][]float32{m.h, m.q} {
+				wide := len(rows) / blockTokens
+				copy(row(rows, n, wide), row(rows, i, wide))
+			}
+		}
+		n++
+	}
+	m.tokens = m.tokens[:n]
+	m.cut()
+}
+
 // row is one of a scratch's rows.
 func row(rows []float32, i, n int) []float32 { return rows[i*n:][:n] }
 
@@ -123,21 +145,23 @@ func (m *Model) beginToken(_, i int) {
 	qwen3.Angles(row(m.cos, i, half), row(m.sin, i, half), m.frequencies, m.tokens[i].position)
 }
 
-// attentionHalf is a layer's first half: from x, the norm of h, to that of h with
-// attention added.
-func (m *Model) attentionHalf(l *layerWeights) {
-	c := &m.config
+// project makes of x, the norm of h, queries, and keys and values in their slots.
+func (m *Model) project(l *layerWeights) {
 	m.multiply(len(m.tokens), m.x, product{w: &l.q, out: m.q}, product{w: &l.k, out: m.k}, product{w: &l.v, out: m.v})
 	m.each(len(m.tokens), m.bodies.place)
-	m.pool.run(len(m.tiles)*c.KVHeads, m.bodies.attend)
+}
+
+// attend adds attention to h, and makes x of it.
+func (m *Model) attend(l *layerWeights) {
+	m.pool.run(len(m.tiles)*m.config.KVHeads, m.bodies.attend)
 	m.multiply(len(m.tokens), m.q, product{w: &l.o, out: m.y})
 	m.nextNorm = l.postAttentionNorm
 	m.each(len(m.tokens), m.bodies.residual)
 }
 
-// gatedHalf is its second half, and ends with what the next layer, or the head, begins
-// with.
-func (m *Model) gatedHalf(l *layerWeights) {
+// gated adds the second half of a layer, and makes the x that the next one, or the head,
+// begins with.
+func (m *Model) gated(l *layerWeights) {
 	m.plan(len(m.tokens), m.x, product{w: &l.gate, out: m.gate}, product{w: &l.up, out: m.up})
 	m.pool.run(m.tasks[0].parts(), m.bodies.gated)
 	m.multiply(len(m.tokens), m.gate, product{w: &l.down, out: m.y})

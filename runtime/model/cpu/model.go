@@ -71,14 +71,14 @@ func (m *Model) Forward(b *model.Batch) (model.Output, error) {
 	if err := b.Check(m.Limits(), m.slots); err != nil {
 		return model.Output{}, fmt.Errorf("cpu: %w", err)
 	}
-	m.answers.begin(len(b.Work))
+	m.begin(len(b.Work))
 	defer func() { clear(m.tokens[:cap(m.tokens)]) }() // keeps nothing of the batch
 	m.tokens = m.tokens[:0]
 	for i := range b.Work {
 		w := &b.Work[i]
 		for j, id := range w.IDs {
 			position := w.Start + j
-			m.tokens = append(m.tokens, token{id: id, position: position, work: i, slots: w.Slots[:position+1]})
+			m.tokens = append(m.tokens, token{id, position, w.Slots[:position+1], asks(b, i, j)})
 			if len(m.tokens) == cap(m.tokens) {
 				if err := m.block(b); err != nil {
 					return model.Output{}, err
@@ -92,7 +92,7 @@ func (m *Model) Forward(b *model.Batch) (model.Output, error) {
 			return model.Output{}, err
 		}
 	}
-	return model.Output{Chosen: m.answers.chosen}, nil
+	return model.Output{Chosen: m.chosen}, nil
 }
 
 // block takes the tokens at hand through the model.
@@ -100,9 +100,17 @@ func (m *Model) block(b *model.Batch) error {
 	m.cut()
 	m.each(len(m.tokens), m.bodies.begin)
 	for i := range m.weights.layers {
+		l := &m.weights.layers[i]
 		m.layer = i
-		m.attentionHalf(&m.weights.layers[i])
-		m.gatedHalf(&m.weights.layers[i])
+		m.project(l)
+		if i == len(m.weights.layers)-1 {
+			m.keep()
+		}
+		if len(m.tokens) == 0 {
+			return nil
+		}
+		m.attend(l)
+		m.gated(l)
 	}
 	return m.answer(b)
 }

@@ -50,7 +50,7 @@ func (o *Options) resolve(c *checkpoint.Checkpoint) (qwen3.Config, error) {
 		o.Threads = runtime.GOMAXPROCS(0)
 	}
 	if o.Threads < 1 || o.Threads > maxThreads {
-		return config, fmt.Errorf("Threads is %d, expected 1 to %d, or 0 for GOMAXPROCS", o.Threads, maxThreads)
+		return config, fmt.Errorf("%d threads, expected 1 to %d, or 0 for GOMAXPROCS", o.Threads, maxThreads)
 	}
 	if c.QKPairs && c.QKNorm {
 		return config, errors.New("rows of Q and K in pairs and with q_norm and k_norm, expected one of both: the norms' weights are in the order of halves")

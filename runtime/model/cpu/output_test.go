@@ -40,7 +40,7 @@ func TestAsksWhatTheWorksAsk(t *testing.T) {
 	}}
 	seen, want := &teller{}, &teller{}
 	m := newModel(t, stored(t, c, w, tensor.F32), Options{Slots: 12, Sampler: seen})
-	m.tokens, m.answers.asked = make([]token, 0, 5), make([]asked, 0, 2)
+	m.tokens, m.logits = make([]token, 0, 5), m.logits[:2*c.VocabSize]
 	q, err := qwen3.New(c, w, 12, want)
 	if err != nil {
 		t.Fatal(err)

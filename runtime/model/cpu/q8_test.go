@@ -15,7 +15,12 @@ import (
 type twin struct {
 	c            qwen3.Config
 	w            *qwen3.Weights
-	keys, values [][][]float64 // by layer and position
+	rounded      map[*float32][]float64 // matrices, by their first weight
+	keys, values [][][]float64          // by layer and position
+}
+
+func newTwin(c qwen3.Config, w *qwen3.Weights) *twin {
+	return &twin{c, w, map[*float32][]float64{}, make([][][]float64, c.Layers), make([][][]float64, c.Layers)}
 }
 
 // blocks rounds as Q8 does: to whole numbers of the 127th part of a block's largest.
@@ -55,7 +60,11 @@ func asHalf(d float64) float64 {
 }
 
 func (w *twin) product(matrix []float32, x []float64) []float64 {
-	weights, x := blocks(wide(matrix), asHalf), blocks(x, func(d float64) float64 { return d })
+	weights, x := w.rounded[&matrix[0]], blocks(x, func(d float64) float64 { return d })
+	if weights == nil {
+		weights = blocks(wide(matrix), asHalf)
+		w.rounded[&matrix[0]] = weights
+	}
 	out := make([]float64, len(weights)/len(x))
 	for r := range out {
 		for i, v := range x {
@@ -157,7 +166,7 @@ func TestQ8IsThatOfTheTwin(t *testing.T) {
 	for _, c := range []qwen3.Config{small(), tied()} {
 		w := seeded(t, c, 12)
 		prompt := drawn(60, c.VocabSize)
-		tw := twin{c, w, make([][][]float64, c.Layers), make([][][]float64, c.Layers)}
+		tw := newTwin(c, w)
 		var want [][]float32
 		for p, id := range prompt {
 			want = append(want, tw.token(id, p))

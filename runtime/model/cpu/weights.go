@@ -110,11 +110,9 @@ func (l *loader) convert(m *kernels.Matrix, t tensor.Tensor) error {
 		from := part * convertedRows
 		to := min(from+convertedRows, m.Rows)
 		values := t.Rows(from, to).Float32()
-		for _, v := range values {
-			if beyond(m.Format, v) {
-				failed[part] = fmt.Errorf("it has %v, which is beyond the format's range", v)
-				return
-			}
+		if v := beyond(m.Format, values); v != 0 {
+			failed[part] = fmt.Errorf("it has %v, which is beyond the format's range", v)
+			return
 		}
 		copy(m.Data[from*size:to*size], kernels.Encode(m.Format, values))
 	})
@@ -126,20 +124,18 @@ func (l *loader) convert(m *kernels.Matrix, t tensor.Tensor) error {
 	return nil
 }
 
-// beyond says whether a finite number would become an infinity: from half a step above
-// the largest number on, or, of Q8, above 127 times the largest factor.
-func beyond(f kernels.Format, v float32) bool {
-	v = float32(math.Abs(float64(v)))
-	if v > math.MaxFloat32 {
-		return false
+// beyond finds a finite number that would become an infinity, from half a step above the
+// largest number on, or, of Q8, from 127 times that of its factor. It gives 0 where there
+// is none.
+func beyond(f kernels.Format, values []float32) float32 {
+	limit, known := map[kernels.Format]float32{kernels.F16: 65520, kernels.BF16: 0x1.FFp127, kernels.Q8: 127 * 65520}[f]
+	if !known {
+		return 0
 	}
-	switch f {
-	case kernels.F16:
-		return v >= 65520
-	case kernels.BF16:
-		return v >= 0x1.FFp127
-	case kernels.Q8:
-		return v/127 >= 65520
+	for _, v := range values {
+		if v >= limit && v <= math.MaxFloat32 || v <= -limit && v >= -math.MaxFloat32 {
+			return v
+		}
 	}
-	return false
+	return 0
 }

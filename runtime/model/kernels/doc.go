@@ -20,8 +20,8 @@
 //	F32, F16  as they are
 //	BF16      in every whole 16 columns first the even ones, then the odd ones: 32 bytes of
 //	          bf16 become two vectors of float32 with one shift and one AND
-//	Q8        int8 blocks of 32 with a factor each, as [Quantize] makes them but for the
-//	          factor, which stays float32
+//	Q8        int8 blocks of 32 with a factor each, as [Quantize] makes them, but that the
+//	          factor stays float32 and halves are rounded to the even number
 //
 // # One order of sums
 //
@@ -32,12 +32,23 @@
 //
 //	F32, F16  Sj takes the columns j, 8+j, 16+j, ...
 //	BF16      Sj takes the columns 2j, 2j+1, 16+2j, 16+2j+1, ...
-//	Q8        Sj takes for each block (d of the row · d of the token) · the sum of the
-//	          products of columns 4j to 4j+3, which is an integer
+//	Q8        Sj takes for each block the token's d · (the row's d · the sum of the
+//	          products of columns 4j to 4j+3, which is an integer)
 //
 // and the product is ((S0+S1)+(S2+S3)) + ((S4+S5)+(S6+S7)). Columns behind the last whole
 // eight (F32, F16) or sixteen (BF16) are added to that one by one. The plain loops keep
 // this order too, but round each product before it is added.
+//
+// # How it is laid out
+//
+// A tile is four rows and up to three tokens (two for Q8): twelve sums of eight lanes in
+// sixteen registers, so that the arithmetic and not the loads is what bounds it. One token
+// takes the same path, since four rows keep more additions under way than one row can with
+// the order above. With few tokens memory is the bound: while four rows are multiplied the
+// four behind them are fetched, line after line, in the order in which they lie. Tried and
+// left: no fetching, and fetching the four rows side by side (both read out of order what
+// is one stretch of memory, and reach less of what it gives); sums of their own for the odd
+// numbers of BF16 (twice the registers); BF16 widened into a buffer first (no quicker).
 //
 // # Errors
 //

@@ -12,21 +12,21 @@ import (
 func Encode(f Format, values []float32) []byte {
 	switch f {
 	case F32:
-		out := make([]byte, 0, 4*len(values))
-		for _, v := range values {
-			out = binary.LittleEndian.AppendUint32(out, math.Float32bits(v))
+		out := make([]byte, 4*len(values))
+		for i, v := range values {
+			binary.LittleEndian.PutUint32(out[4*i:], math.Float32bits(v))
 		}
 		return out
 	case F16:
-		out := make([]byte, 0, 2*len(values))
-		for _, v := range values {
-			out = binary.LittleEndian.AppendUint16(out, toHalf(v))
+		out := make([]byte, 2*len(values))
+		for i, v := range values {
+			binary.LittleEndian.PutUint16(out[2*i:], toHalf(v))
 		}
 		return out
 	case BF16:
-		out := make([]byte, 0, 2*len(values))
-		for _, v := range values {
-			out = binary.LittleEndian.AppendUint16(out, toBF16(v))
+		out := make([]byte, 2*len(values))
+		for i, v := range values {
+			binary.LittleEndian.PutUint16(out[2*i:], toBF16(v))
 		}
 		return out
 	case Q8:

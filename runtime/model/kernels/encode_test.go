@@ -82,3 +82,20 @@ func TestEncodeKeepsWhatFits(t *testing.T) {
 		}
 	}
 }
+
+// BenchmarkEncode is what loading does where it converts.
+func BenchmarkEncode(b *testing.B) {
+	r := rand.New(rand.NewPCG(4, 0))
+	values := make([]float32, 1<<16)
+	for i := range values {
+		values[i] = float32(r.NormFloat64())
+	}
+	for _, f := range []Format{F32, F16, BF16, Q8} {
+		b.Run(f.String(), func(b *testing.B) {
+			b.SetBytes(4 * int64(len(values)))
+			for b.Loop() {
+				Encode(f, values)
+			}
+		})
+	}
+}

@@ -77,9 +77,19 @@ func apartPlain(dst, src []float32) {
 	copy(dst[i:], src[i:])
 }
 
-// quantizeInputPlain makes blocks of x, a multiple of 32 numbers.
-func quantizeInputPlain(ints []int8, scales []float32, x []float32) {
+// quantizeInputPlain makes blocks of x, a multiple of 32 numbers. Quotients are rounded to
+// the nearest integer, halves to the even one.
+func quantizeInputPlain(ints []int8, scales, x []float32) {
 	for b := range len(x) / blockCols {
-		scales[b] = quantizeBlock((*[blockCols]int8)(ints[b*blockCols:]), x[b*blockCols:])
+		block, q := x[b*blockCols:][:blockCols], ints[b*blockCols:][:blockCols]
+		d, inverse := factor(block)
+		scales[b] = d
+		if inverse == 0 {
+			clear(q)
+			continue
+		}
+		for i, v := range block {
+			q[i] = int8(float32(v*inverse) + roundingBias - roundingBias)
+		}
 	}
 }

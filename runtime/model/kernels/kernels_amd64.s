@@ -27,10 +27,10 @@ group:
 
 steps:
 	PREFETCHT0  (R9)
-	PREFETCHT0  (R9)(SI*1)
-	PREFETCHT0  (R9)(SI*2)
-	PREFETCHT0  (R9)(DI*1)
-	ADDQ        $0x40, R9
+	PREFETCHT0  64(R9)
+	PREFETCHT0  128(R9)
+	PREFETCHT0  192(R9)
+	ADDQ        $0x00000100, R9
 	VMOVUPS     (R8), Y4
 	VMOVUPS     (BX), Y5
 	VFMADD231PS Y5, Y4, Y0
@@ -111,10 +111,10 @@ group:
 
 steps:
 	PREFETCHT0  (R9)
-	PREFETCHT0  (R9)(SI*1)
-	PREFETCHT0  (R9)(SI*2)
-	PREFETCHT0  (R9)(DI*1)
-	ADDQ        $0x40, R9
+	PREFETCHT0  64(R9)
+	PREFETCHT0  128(R9)
+	PREFETCHT0  192(R9)
+	ADDQ        $0x00000100, R9
 	VMOVUPS     (R8), Y4
 	VCVTPH2PS   (BX), Y5
 	VFMADD231PS Y5, Y4, Y0
@@ -215,10 +215,10 @@ group:
 
 steps:
 	PREFETCHT0  (R9)
-	PREFETCHT0  (R9)(SI*1)
-	PREFETCHT0  (R9)(SI*2)
-	PREFETCHT0  (R9)(DI*1)
-	ADDQ        $0x40, R9
+	PREFETCHT0  64(R9)
+	PREFETCHT0  128(R9)
+	PREFETCHT0  192(R9)
+	ADDQ        $0x00000100, R9
 	VMOVUPS     (R8), Y5
 	VMOVUPS     32(R8), Y6
 	VMOVDQU     (BX), Y7
@@ -464,7 +464,7 @@ done:
 	RET
 
 // func tileF32x2(out *float32, ldo int, w *byte, stride int, x *float32, ldx int, cols int, groups int)
-// Requires: AVX, FMA3
+// Requires: AVX, FMA3, MMX+
 TEXT ·tileF32x2(SB), NOSPLIT, $0-64
 	MOVQ out+0(FP), AX
 	MOVQ ldo+8(FP), CX
@@ -477,6 +477,7 @@ TEXT ·tileF32x2(SB), NOSPLIT, $0-64
 group:
 	MOVQ   DX, SI
 	LEAQ   (DX)(DI*4), DX
+	MOVQ   DX, R11
 	MOVQ   x+32(FP), R9
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
@@ -486,9 +487,12 @@ group:
 	VXORPS Y5, Y5, Y5
 	VXORPS Y6, Y6, Y6
 	VXORPS Y7, Y7, Y7
-	MOVQ   cols+48(FP), R11
+	MOVQ   cols+48(FP), R12
 
 step:
+	PREFETCHT0   (R11)
+	PREFETCHT0   64(R11)
+	ADDQ         $0x00000080, R11
 	VMOVUPS      (R9), Y8
 	VMOVUPS      (R9)(R10*1), Y9
 	VMOVUPS      (SI), Y10
@@ -505,7 +509,7 @@ step:
 	VFMADD231PS  Y10, Y9, Y7
 	ADDQ         $0x20, SI
 	ADDQ         $0x20, R9
-	SUBQ         $0x08, R11
+	SUBQ         $0x08, R12
 	JNZ          step
 	VHADDPS      Y1, Y0, Y0
 	VHADDPS      Y3, Y2, Y2
@@ -526,7 +530,7 @@ step:
 	RET
 
 // func tileF16x2(out *float32, ldo int, w *byte, stride int, x *float32, ldx int, cols int, groups int)
-// Requires: AVX, F16C, FMA3
+// Requires: AVX, F16C, FMA3, MMX+
 TEXT ·tileF16x2(SB), NOSPLIT, $0-64
 	MOVQ out+0(FP), AX
 	MOVQ ldo+8(FP), CX
@@ -539,6 +543,7 @@ TEXT ·tileF16x2(SB), NOSPLIT, $0-64
 group:
 	MOVQ   DX, SI
 	LEAQ   (DX)(DI*4), DX
+	MOVQ   DX, R11
 	MOVQ   x+32(FP), R9
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
@@ -548,9 +553,11 @@ group:
 	VXORPS Y5, Y5, Y5
 	VXORPS Y6, Y6, Y6
 	VXORPS Y7, Y7, Y7
-	MOVQ   cols+48(FP), R11
+	MOVQ   cols+48(FP), R12
 
 step:
+	PREFETCHT0   (R11)
+	ADDQ         $0x40, R11
 	VMOVUPS      (R9), Y8
 	VMOVUPS      (R9)(R10*1), Y9
 	VCVTPH2PS    (SI), Y10
@@ -567,7 +574,7 @@ step:
 	VFMADD231PS  Y10, Y9, Y7
 	ADDQ         $0x10, SI
 	ADDQ         $0x20, R9
-	SUBQ         $0x08, R11
+	SUBQ         $0x08, R12
 	JNZ          step
 	VHADDPS      Y1, Y0, Y0
 	VHADDPS      Y3, Y2, Y2
@@ -588,7 +595,7 @@ step:
 	RET
 
 // func tileBF16x2(out *float32, ldo int, w *byte, stride int, x *float32, ldx int, cols int, groups int)
-// Requires: AVX, AVX2, FMA3
+// Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·tileBF16x2(SB), NOSPLIT, $0-64
 	MOVQ     out+0(FP), AX
 	MOVQ     ldo+8(FP), CX
@@ -603,6 +610,7 @@ TEXT ·tileBF16x2(SB), NOSPLIT, $0-64
 group:
 	MOVQ   DX, SI
 	LEAQ   (DX)(DI*4), DX
+	MOVQ   DX, R11
 	MOVQ   x+32(FP), R9
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -612,9 +620,12 @@ group:
 	VXORPS Y6, Y6, Y6
 	VXORPS Y7, Y7, Y7
 	VXORPS Y8, Y8, Y8
-	MOVQ   cols+48(FP), R11
+	MOVQ   cols+48(FP), R12
 
 step:
+	PREFETCHT0   (R11)
+	PREFETCHT0   64(R11)
+	ADDQ         $0x00000080, R11
 	VMOVUPS      (R9), Y9
 	VMOVUPS      (R9)(R10*1), Y10
 	VMOVUPS      32(R9), Y11
@@ -649,7 +660,7 @@ step:
 	VFMADD231PS  Y13, Y12, Y8
 	ADDQ         $0x20, SI
 	ADDQ         $0x40, R9
-	SUBQ         $0x10, R11
+	SUBQ         $0x10, R12
 	JNZ          step
 	VHADDPS      Y2, Y1, Y1
 	VHADDPS      Y4, Y3, Y3
@@ -840,7 +851,7 @@ done:
 	RET
 
 // func tileF32x3(out *float32, ldo int, w *byte, stride int, x *float32, ldx int, cols int, groups int)
-// Requires: AVX, FMA3
+// Requires: AVX, FMA3, MMX+
 TEXT ·tileF32x3(SB), NOSPLIT, $0-64
 	MOVQ out+0(FP), AX
 	MOVQ ldo+8(FP), CX
@@ -853,6 +864,7 @@ TEXT ·tileF32x3(SB), NOSPLIT, $0-64
 group:
 	MOVQ   DX, SI
 	LEAQ   (DX)(DI*4), DX
+	MOVQ   DX, R11
 	MOVQ   x+32(FP), R9
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
@@ -866,9 +878,12 @@ group:
 	VXORPS Y9, Y9, Y9
 	VXORPS Y10, Y10, Y10
 	VXORPS Y11, Y11, Y11
-	MOVQ   cols+48(FP), R11
+	MOVQ   cols+48(FP), R12
 
 step:
+	PREFETCHT0   (R11)
+	PREFETCHT0   64(R11)
+	ADDQ         $0x00000080, R11
 	VMOVUPS      (R9), Y12
 	VMOVUPS      (R9)(R10*1), Y13
 	VMOVUPS      (R9)(R10*2), Y14
@@ -890,7 +905,7 @@ step:
 	VFMADD231PS  Y15, Y14, Y11
 	ADDQ         $0x20, SI
 	ADDQ         $0x20, R9
-	SUBQ         $0x08, R11
+	SUBQ         $0x08, R12
 	JNZ          step
 	VHADDPS      Y1, Y0, Y0
 	VHADDPS      Y3, Y2, Y2
@@ -917,7 +932,7 @@ step:
 	RET
 
 // func tileF16x3(out *float32, ldo int, w *byte, stride int, x *float32, ldx int, cols int, groups int)
-// Requires: AVX, F16C, FMA3
+// Requires: AVX, F16C, FMA3, MMX+
 TEXT ·tileF16x3(SB), NOSPLIT, $0-64
 	MOVQ out+0(FP), AX
 	MOVQ ldo+8(FP), CX
@@ -930,6 +945,7 @@ TEXT ·tileF16x3(SB), NOSPLIT, $0-64
 group:
 	MOVQ   DX, SI
 	LEAQ   (DX)(DI*4), DX
+	MOVQ   DX, R11
 	MOVQ   x+32(FP), R9
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
@@ -943,9 +959,11 @@ group:
 	VXORPS Y9, Y9, Y9
 	VXORPS Y10, Y10, Y10
 	VXORPS Y11, Y11, Y11
-	MOVQ   cols+48(FP), R11
+	MOVQ   cols+48(FP), R12
 
 step:
+	PREFETCHT0   (R11)
+	ADDQ         $0x40, R11
 	VMOVUPS      (R9), Y12
 	VMOVUPS      (R9)(R10*1), Y13
 	VMOVUPS      (R9)(R10*2), Y14
@@ -967,7 +985,7 @@ step:
 	VFMADD231PS  Y15, Y14, Y11
 	ADDQ         $0x10, SI
 	ADDQ         $0x20, R9
-	SUBQ         $0x08, R11
+	SUBQ         $0x08, R12
 	JNZ          step
 	VHADDPS      Y1, Y0, Y0
 	VHADDPS      Y3, Y2, Y2
@@ -994,7 +1012,7 @@ step:
 	RET
 
 // func tileBF16x3(out *float32, ldo int, w *byte, stride int, x *float32, ldx int, cols int, groups int)
-// Requires: AVX, AVX2, FMA3
+// Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·tileBF16x3(SB), NOSPLIT, $0-64
 	MOVQ out+0(FP), AX
 	MOVQ ldo+8(FP), CX
@@ -1007,6 +1025,7 @@ TEXT ·tileBF16x3(SB), NOSPLIT, $0-64
 group:
 	MOVQ   DX, SI
 	LEAQ   (DX)(DI*4), DX
+	MOVQ   DX, R11
 	MOVQ   x+32(FP), R9
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
@@ -1020,9 +1039,12 @@ group:
 	VXORPS Y9, Y9, Y9
 	VXORPS Y10, Y10, Y10
 	VXORPS Y11, Y11, Y11
-	MOVQ   cols+48(FP), R11
+	MOVQ   cols+48(FP), R12
 
 step:
+	PREFETCHT0   (R11)
+	PREFETCHT0   64(R11)
+	ADDQ         $0x00000080, R11
 	VMOVUPS      (R9), Y12
 	VMOVUPS      (R9)(R10*1), Y13
 	VMOVUPS      (R9)(R10*2), Y14
@@ -1071,7 +1093,7 @@ step:
 	VFMADD231PS  Y15, Y14, Y11
 	ADDQ         $0x20, SI
 	ADDQ         $0x40, R9
-	SUBQ         $0x10, R11
+	SUBQ         $0x10, R12
 	JNZ          step
 	VHADDPS      Y1, Y0, Y0
 	VHADDPS      Y3, Y2, Y2
@@ -1316,14 +1338,12 @@ done:
 // func tileQ8x1(out *float32, ldo int, w *byte, stride int, x *int8, ldx int, scales *float32, lds int, cols int, groups int)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
 TEXT ·tileQ8x1(SB), NOSPLIT, $0-80
-	MOVQ     out+0(FP), AX
-	MOVQ     ldo+8(FP), CX
-	MOVQ     w+16(FP), CX
-	MOVQ     groups+72(FP), DX
-	MOVQ     stride+24(FP), SI
-	LEAQ     (SI)(SI*2), DI
-	VPCMPEQW Y0, Y0, Y0
-	VPSRLW   $0x0f, Y0, Y0
+	MOVQ out+0(FP), AX
+	MOVQ ldo+8(FP), CX
+	MOVQ w+16(FP), CX
+	MOVQ groups+72(FP), DX
+	MOVQ stride+24(FP), SI
+	LEAQ (SI)(SI*2), DI
 
 group:
 	MOVQ   CX, BX
@@ -1331,120 +1351,105 @@ group:
 	MOVQ   CX, R9
 	MOVQ   x+32(FP), R8
 	MOVQ   scales+48(FP), R10
+	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
-	VXORPS Y4, Y4, Y4
 	MOVQ   cols+64(FP), R11
 	SUBQ   $0x40, R11
 	JLT    rest
 
 steps:
 	PREFETCHT0   (R9)
-	PREFETCHT0   (R9)(SI*1)
-	PREFETCHT0   (R9)(SI*2)
-	PREFETCHT0   (R9)(DI*1)
 	PREFETCHT0   64(R9)
-	PREFETCHT0   64(R9)(SI*1)
-	PREFETCHT0   64(R9)(SI*2)
-	PREFETCHT0   64(R9)(DI*1)
-	ADDQ         $0x44, R9
-	VPBROADCASTW (BX), X5
-	VCVTPH2PS    X5, Y5
-	VMOVDQU      2(BX), Y6
-	VPABSB       Y6, Y7
-	VMOVDQU      (R8), Y8
-	VPSIGNB      Y6, Y8, Y8
-	VPMADDUBSW   Y8, Y7, Y8
-	VPMADDWD     Y0, Y8, Y8
-	VCVTDQ2PS    Y8, Y8
-	VBROADCASTSS (R10), Y6
-	VMULPS       Y5, Y6, Y6
-	VFMADD231PS  Y6, Y8, Y1
-	VPBROADCASTW (BX)(SI*1), X5
-	VCVTPH2PS    X5, Y5
-	VMOVDQU      2(BX)(SI*1), Y6
-	VPABSB       Y6, Y7
-	VMOVDQU      (R8), Y8
-	VPSIGNB      Y6, Y8, Y8
-	VPMADDUBSW   Y8, Y7, Y8
-	VPMADDWD     Y0, Y8, Y8
-	VCVTDQ2PS    Y8, Y8
-	VBROADCASTSS (R10), Y6
-	VMULPS       Y5, Y6, Y6
-	VFMADD231PS  Y6, Y8, Y2
-	VPBROADCASTW (BX)(SI*2), X5
-	VCVTPH2PS    X5, Y5
-	VMOVDQU      2(BX)(SI*2), Y6
-	VPABSB       Y6, Y7
-	VMOVDQU      (R8), Y8
-	VPSIGNB      Y6, Y8, Y8
-	VPMADDUBSW   Y8, Y7, Y8
-	VPMADDWD     Y0, Y8, Y8
-	VCVTDQ2PS    Y8, Y8
-	VBROADCASTSS (R10), Y6
-	VMULPS       Y5, Y6, Y6
-	VFMADD231PS  Y6, Y8, Y3
-	VPBROADCASTW (BX)(DI*1), X5
-	VCVTPH2PS    X5, Y5
-	VMOVDQU      2(BX)(DI*1), Y6
-	VPABSB       Y6, Y7
-	VMOVDQU      (R8), Y8
-	VPSIGNB      Y6, Y8, Y8
-	VPMADDUBSW   Y8, Y7, Y8
-	VPMADDWD     Y0, Y8, Y8
-	VCVTDQ2PS    Y8, Y8
-	VBROADCASTSS (R10), Y6
-	VMULPS       Y5, Y6, Y6
-	VFMADD231PS  Y6, Y8, Y4
-	VPBROADCASTW 34(BX), X5
-	VCVTPH2PS    X5, Y5
-	VMOVDQU      36(BX), Y6
-	VPABSB       Y6, Y7
-	VMOVDQU      32(R8), Y8
-	VPSIGNB      Y6, Y8, Y8
-	VPMADDUBSW   Y8, Y7, Y8
-	VPMADDWD     Y0, Y8, Y8
-	VCVTDQ2PS    Y8, Y8
-	VBROADCASTSS 4(R10), Y6
-	VMULPS       Y5, Y6, Y6
-	VFMADD231PS  Y6, Y8, Y1
-	VPBROADCASTW 34(BX)(SI*1), X5
-	VCVTPH2PS    X5, Y5
-	VMOVDQU      36(BX)(SI*1), Y6
-	VPABSB       Y6, Y7
-	VMOVDQU      32(R8), Y8
-	VPSIGNB      Y6, Y8, Y8
-	VPMADDUBSW   Y8, Y7, Y8
-	VPMADDWD     Y0, Y8, Y8
-	VCVTDQ2PS    Y8, Y8
-	VBROADCASTSS 4(R10), Y6
-	VMULPS       Y5, Y6, Y6
-	VFMADD231PS  Y6, Y8, Y2
-	VPBROADCASTW 34(BX)(SI*2), X5
-	VCVTPH2PS    X5, Y5
-	VMOVDQU      36(BX)(SI*2), Y6
-	VPABSB       Y6, Y7
-	VMOVDQU      32(R8), Y8
-	VPSIGNB      Y6, Y8, Y8
-	VPMADDUBSW   Y8, Y7, Y8
-	VPMADDWD     Y0, Y8, Y8
-	VCVTDQ2PS    Y8, Y8
-	VBROADCASTSS 4(R10), Y6
-	VMULPS       Y5, Y6, Y6
-	VFMADD231PS  Y6, Y8, Y3
-	VPBROADCASTW 34(BX)(DI*1), X5
-	VCVTPH2PS    X5, Y5
-	VMOVDQU      36(BX)(DI*1), Y6
-	VPABSB       Y6, Y7
-	VMOVDQU      32(R8), Y8
-	VPSIGNB      Y6, Y8, Y8
-	VPMADDUBSW   Y8, Y7, Y8
-	VPMADDWD     Y0, Y8, Y8
-	VCVTDQ2PS    Y8, Y8
-	VBROADCASTSS 4(R10), Y6
-	VMULPS       Y5, Y6, Y6
-	VFMADD231PS  Y6, Y8, Y4
+	PREFETCHT0   128(R9)
+	PREFETCHT0   192(R9)
+	PREFETCHT0   256(R9)
+	ADDQ         $0x00000110, R9
+	VMOVDQU      (R8), Y4
+	VBROADCASTSS (R10), Y5
+	VPBROADCASTW (BX), X6
+	VCVTPH2PS    X6, Y6
+	VMOVDQU      2(BX), Y7
+	VPABSB       Y7, Y8
+	VPSIGNB      Y7, Y4, Y7
+	VPMADDUBSW   Y7, Y8, Y7
+	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VCVTDQ2PS    Y7, Y7
+	VMULPS       Y6, Y7, Y7
+	VFMADD231PS  Y5, Y7, Y0
+	VPBROADCASTW (BX)(SI*1), X6
+	VCVTPH2PS    X6, Y6
+	VMOVDQU      2(BX)(SI*1), Y7
+	VPABSB       Y7, Y8
+	VPSIGNB      Y7, Y4, Y7
+	VPMADDUBSW   Y7, Y8, Y7
+	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VCVTDQ2PS    Y7, Y7
+	VMULPS       Y6, Y7, Y7
+	VFMADD231PS  Y5, Y7, Y1
+	VPBROADCASTW (BX)(SI*2), X6
+	VCVTPH2PS    X6, Y6
+	VMOVDQU      2(BX)(SI*2), Y7
+	VPABSB       Y7, Y8
+	VPSIGNB      Y7, Y4, Y7
+	VPMADDUBSW   Y7, Y8, Y7
+	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VCVTDQ2PS    Y7, Y7
+	VMULPS       Y6, Y7, Y7
+	VFMADD231PS  Y5, Y7, Y2
+	VPBROADCASTW (BX)(DI*1), X6
+	VCVTPH2PS    X6, Y6
+	VMOVDQU      2(BX)(DI*1), Y7
+	VPABSB       Y7, Y8
+	VPSIGNB      Y7, Y4, Y4
+	VPMADDUBSW   Y4, Y8, Y4
+	VPMADDWD     ones16<>+0(SB), Y4, Y4
+	VCVTDQ2PS    Y4, Y4
+	VMULPS       Y6, Y4, Y4
+	VFMADD231PS  Y5, Y4, Y3
+	VMOVDQU      32(R8), Y4
+	VBROADCASTSS 4(R10), Y5
+	VPBROADCASTW 34(BX), X6
+	VCVTPH2PS    X6, Y6
+	VMOVDQU      36(BX), Y7
+	VPABSB       Y7, Y8
+	VPSIGNB      Y7, Y4, Y7
+	VPMADDUBSW   Y7, Y8, Y7
+	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VCVTDQ2PS    Y7, Y7
+	VMULPS       Y6, Y7, Y7
+	VFMADD231PS  Y5, Y7, Y0
+	VPBROADCASTW 34(BX)(SI*1), X6
+	VCVTPH2PS    X6, Y6
+	VMOVDQU      36(BX)(SI*1), Y7
+	VPABSB       Y7, Y8
+	VPSIGNB      Y7, Y4, Y7
+	VPMADDUBSW   Y7, Y8, Y7
+	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VCVTDQ2PS    Y7, Y7
+	VMULPS       Y6, Y7, Y7
+	VFMADD231PS  Y5, Y7, Y1
+	VPBROADCASTW 34(BX)(SI*2), X6
+	VCVTPH2PS    X6, Y6
+	VMOVDQU      36(BX)(SI*2), Y7
+	VPABSB       Y7, Y8
+	VPSIGNB      Y7, Y4, Y7
+	VPMADDUBSW   Y7, Y8, Y7
+	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VCVTDQ2PS    Y7, Y7
+	VMULPS       Y6, Y7, Y7
+	VFMADD231PS  Y5, Y7, Y2
+	VPBROADCASTW 34(BX)(DI*1), X6
+	VCVTPH2PS    X6, Y6
+	VMOVDQU      36(BX)(DI*1), Y7
+	VPABSB       Y7, Y8
+	VPSIGNB      Y7, Y4, Y4
+	VPMADDUBSW   Y4, Y8, Y4
+	VPMADDWD     ones16<>+0(SB), Y4, Y4
+	VCVTDQ2PS    Y4, Y4
+	VMULPS       Y6, Y4, Y4
+	VFMADD231PS  Y5, Y4, Y3
 	ADDQ         $0x44, BX
 	ADDQ         $0x40, R8
 	ADDQ         $0x08, R10
@@ -1456,54 +1461,48 @@ rest:
 	JZ   done
 
 step:
-	VPBROADCASTW (BX), X5
-	VCVTPH2PS    X5, Y5
-	VMOVDQU      2(BX), Y6
-	VPABSB       Y6, Y7
-	VMOVDQU      (R8), Y8
-	VPSIGNB      Y6, Y8, Y8
-	VPMADDUBSW   Y8, Y7, Y8
-	VPMADDWD     Y0, Y8, Y8
-	VCVTDQ2PS    Y8, Y8
-	VBROADCASTSS (R10), Y6
-	VMULPS       Y5, Y6, Y6
-	VFMADD231PS  Y6, Y8, Y1
-	VPBROADCASTW (BX)(SI*1), X5
-	VCVTPH2PS    X5, Y5
-	VMOVDQU      2(BX)(SI*1), Y6
-	VPABSB       Y6, Y7
-	VMOVDQU      (R8), Y8
-	VPSIGNB      Y6, Y8, Y8
-	VPMADDUBSW   Y8, Y7, Y8
-	VPMADDWD     Y0, Y8, Y8
-	VCVTDQ2PS    Y8, Y8
-	VBROADCASTSS (R10), Y6
-	VMULPS       Y5, Y6, Y6
-	VFMADD231PS  Y6, Y8, Y2
-	VPBROADCASTW (BX)(SI*2), X5
-	VCVTPH2PS    X5, Y5
-	VMOVDQU      2(BX)(SI*2), Y6
-	VPABSB       Y6, Y7
-	VMOVDQU      (R8), Y8
-	VPSIGNB      Y6, Y8, Y8
-	VPMADDUBSW   Y8, Y7, Y8
-	VPMADDWD     Y0, Y8, Y8
-	VCVTDQ2PS    Y8, Y8
-	VBROADCASTSS (R10), Y6
-	VMULPS       Y5, Y6, Y6
-	VFMADD231PS  Y6, Y8, Y3
-	VPBROADCASTW (BX)(DI*1), X5
-	VCVTPH2PS    X5, Y5
-	VMOVDQU      2(BX)(DI*1), Y6
-	VPABSB       Y6, Y7
-	VMOVDQU      (R8), Y8
-	VPSIGNB      Y6, Y8, Y8
-	VPMADDUBSW   Y8, Y7, Y8
-	VPMADDWD     Y0, Y8, Y8
-	VCVTDQ2PS    Y8, Y8
-	VBROADCASTSS (R10), Y6
-	VMULPS       Y5, Y6, Y6
-	VFMADD231PS  Y6, Y8, Y4
+	VMOVDQU      (R8), Y4
+	VBROADCASTSS (R10), Y5
+	VPBROADCASTW (BX), X6
+	VCVTPH2PS    X6, Y6
+	VMOVDQU      2(BX), Y7
+	VPABSB       Y7, Y8
+	VPSIGNB      Y7, Y4, Y7
+	VPMADDUBSW   Y7, Y8, Y7
+	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VCVTDQ2PS    Y7, Y7
+	VMULPS       Y6, Y7, Y7
+	VFMADD231PS  Y5, Y7, Y0
+	VPBROADCASTW (BX)(SI*1), X6
+	VCVTPH2PS    X6, Y6
+	VMOVDQU      2(BX)(SI*1), Y7
+	VPABSB       Y7, Y8
+	VPSIGNB      Y7, Y4, Y7
+	VPMADDUBSW   Y7, Y8, Y7
+	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VCVTDQ2PS    Y7, Y7
+	VMULPS       Y6, Y7, Y7
+	VFMADD231PS  Y5, Y7, Y1
+	VPBROADCASTW (BX)(SI*2), X6
+	VCVTPH2PS    X6, Y6
+	VMOVDQU      2(BX)(SI*2), Y7
+	VPABSB       Y7, Y8
+	VPSIGNB      Y7, Y4, Y7
+	VPMADDUBSW   Y7, Y8, Y7
+	VPMADDWD     ones16<>+0(SB), Y7, Y7
+	VCVTDQ2PS    Y7, Y7
+	VMULPS       Y6, Y7, Y7
+	VFMADD231PS  Y5, Y7, Y2
+	VPBROADCASTW (BX)(DI*1), X6
+	VCVTPH2PS    X6, Y6
+	VMOVDQU      2(BX)(DI*1), Y7
+	VPABSB       Y7, Y8
+	VPSIGNB      Y7, Y4, Y4
+	VPMADDUBSW   Y4, Y8, Y4
+	VPMADDWD     ones16<>+0(SB), Y4, Y4
+	VCVTDQ2PS    Y4, Y4
+	VMULPS       Y6, Y4, Y4
+	VFMADD231PS  Y5, Y4, Y3
 	ADDQ         $0x22, BX
 	ADDQ         $0x20, R8
 	ADDQ         $0x04, R10
@@ -1511,37 +1510,47 @@ step:
 	JNZ          step
 
 done:
-	VHADDPS      Y2, Y1, Y1
-	VHADDPS      Y4, Y3, Y3
-	VHADDPS      Y3, Y1, Y1
-	VEXTRACTF128 $0x01, Y1, X2
-	VADDPS       X2, X1, X2
-	VMOVUPS      X2, (AX)
+	VHADDPS      Y1, Y0, Y0
+	VHADDPS      Y3, Y2, Y2
+	VHADDPS      Y2, Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VADDPS       X1, X0, X1
+	VMOVUPS      X1, (AX)
 	ADDQ         $0x10, AX
 	DECQ         DX
 	JNZ          group
 	VZEROUPPER
 	RET
 
+DATA ones16<>+0(SB)/4, $0x00010001
+DATA ones16<>+4(SB)/4, $0x00010001
+DATA ones16<>+8(SB)/4, $0x00010001
+DATA ones16<>+12(SB)/4, $0x00010001
+DATA ones16<>+16(SB)/4, $0x00010001
+DATA ones16<>+20(SB)/4, $0x00010001
+DATA ones16<>+24(SB)/4, $0x00010001
+DATA ones16<>+28(SB)/4, $0x00010001
+GLOBL ones16<>(SB), RODATA|NOPTR, $32
+
 // func tileQ8x2(out *float32, ldo int, w *byte, stride int, x *int8, ldx int, scales *float32, lds int, cols int, groups int)
-// Requires: AVX, AVX2, F16C, FMA3
+// Requires: AVX, AVX2, F16C, FMA3, MMX+
 TEXT ·tileQ8x2(SB), NOSPLIT, $0-80
-	MOVQ     out+0(FP), AX
-	MOVQ     ldo+8(FP), CX
-	MOVQ     w+16(FP), DX
-	MOVQ     groups+72(FP), BX
-	MOVQ     stride+24(FP), DI
-	MOVQ     ldx+40(FP), R10
-	MOVQ     lds+56(FP), R11
-	LEAQ     (DI)(DI*2), R8
-	VPCMPEQW Y0, Y0, Y0
-	VPSRLW   $0x0f, Y0, Y0
+	MOVQ out+0(FP), AX
+	MOVQ ldo+8(FP), CX
+	MOVQ w+16(FP), DX
+	MOVQ groups+72(FP), BX
+	MOVQ stride+24(FP), DI
+	MOVQ ldx+40(FP), R10
+	MOVQ lds+56(FP), R11
+	LEAQ (DI)(DI*2), R8
 
 group:
 	MOVQ   DX, SI
 	LEAQ   (DX)(DI*4), DX
+	MOVQ   DX, R12
 	MOVQ   x+32(FP), R9
-	MOVQ   scales+48(FP), R12
+	MOVQ   scales+48(FP), R13
+	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
@@ -1549,107 +1558,98 @@ group:
 	VXORPS Y5, Y5, Y5
 	VXORPS Y6, Y6, Y6
 	VXORPS Y7, Y7, Y7
-	VXORPS Y8, Y8, Y8
-	MOVQ   cols+64(FP), R13
+	MOVQ   cols+64(FP), R14
 
 step:
-	VPBROADCASTW (SI), X9
-	VCVTPH2PS    X9, Y9
-	VMOVDQU      2(SI), Y10
-	VPABSB       Y10, Y11
-	VMOVDQU      (R9), Y12
-	VPSIGNB      Y10, Y12, Y12
-	VPMADDUBSW   Y12, Y11, Y12
-	VPMADDWD     Y0, Y12, Y12
-	VCVTDQ2PS    Y12, Y12
-	VBROADCASTSS (R12), Y13
-	VMULPS       Y9, Y13, Y13
-	VFMADD231PS  Y13, Y12, Y1
-	VMOVDQU      (R9)(R10*1), Y12
-	VPSIGNB      Y10, Y12, Y12
-	VPMADDUBSW   Y12, Y11, Y12
-	VPMADDWD     Y0, Y12, Y12
-	VCVTDQ2PS    Y12, Y12
-	VBROADCASTSS (R12)(R11*1), Y10
-	VMULPS       Y9, Y10, Y10
-	VFMADD231PS  Y10, Y12, Y5
-	VPBROADCASTW (SI)(DI*1), X9
-	VCVTPH2PS    X9, Y9
-	VMOVDQU      2(SI)(DI*1), Y10
-	VPABSB       Y10, Y11
-	VMOVDQU      (R9), Y12
-	VPSIGNB      Y10, Y12, Y12
-	VPMADDUBSW   Y12, Y11, Y12
-	VPMADDWD     Y0, Y12, Y12
-	VCVTDQ2PS    Y12, Y12
-	VBROADCASTSS (R12), Y13
-	VMULPS       Y9, Y13, Y13
-	VFMADD231PS  Y13, Y12, Y2
-	VMOVDQU      (R9)(R10*1), Y12
-	VPSIGNB      Y10, Y12, Y12
-	VPMADDUBSW   Y12, Y11, Y12
-	VPMADDWD     Y0, Y12, Y12
-	VCVTDQ2PS    Y12, Y12
-	VBROADCASTSS (R12)(R11*1), Y10
-	VMULPS       Y9, Y10, Y10
-	VFMADD231PS  Y10, Y12, Y6
-	VPBROADCASTW (SI)(DI*2), X9
-	VCVTPH2PS    X9, Y9
-	VMOVDQU      2(SI)(DI*2), Y10
-	VPABSB       Y10, Y11
-	VMOVDQU      (R9), Y12
-	VPSIGNB      Y10, Y12, Y12
-	VPMADDUBSW   Y12, Y11, Y12
-	VPMADDWD     Y0, Y12, Y12
-	VCVTDQ2PS    Y12, Y12
-	VBROADCASTSS (R12), Y13
-	VMULPS       Y9, Y13, Y13
-	VFMADD231PS  Y13, Y12, Y3
-	VMOVDQU      (R9)(R10*1), Y12
-	VPSIGNB      Y10, Y12, Y12
-	VPMADDUBSW   Y12, Y11, Y12
-	VPMADDWD     Y0, Y12, Y12
-	VCVTDQ2PS    Y12, Y12
-	VBROADCASTSS (R12)(R11*1), Y10
-	VMULPS       Y9, Y10, Y10
-	VFMADD231PS  Y10, Y12, Y7
-	VPBROADCASTW (SI)(R8*1), X9
-	VCVTPH2PS    X9, Y9
-	VMOVDQU      2(SI)(R8*1), Y10
-	VPABSB       Y10, Y11
-	VMOVDQU      (R9), Y12
-	VPSIGNB      Y10, Y12, Y12
-	VPMADDUBSW   Y12, Y11, Y12
-	VPMADDWD     Y0, Y12, Y12
-	VCVTDQ2PS    Y12, Y12
-	VBROADCASTSS (R12), Y13
-	VMULPS       Y9, Y13, Y13
-	VFMADD231PS  Y13, Y12, Y4
-	VMOVDQU      (R9)(R10*1), Y12
-	VPSIGNB      Y10, Y12, Y12
-	VPMADDUBSW   Y12, Y11, Y12
-	VPMADDWD     Y0, Y12, Y12
-	VCVTDQ2PS    Y12, Y12
-	VBROADCASTSS (R12)(R11*1), Y10
-	VMULPS       Y9, Y10, Y10
-	VFMADD231PS  Y10, Y12, Y8
+	PREFETCHT0   (R12)
+	PREFETCHT0   64(R12)
+	PREFETCHT0   128(R12)
+	ADDQ         $0x00000088, R12
+	VMOVDQU      (R9), Y8
+	VBROADCASTSS (R13), Y9
+	VMOVDQU      (R9)(R10*1), Y10
+	VBROADCASTSS (R13)(R11*1), Y11
+	VPBROADCASTW (SI), X12
+	VCVTPH2PS    X12, Y12
+	VMOVDQU      2(SI), Y13
+	VPABSB       Y13, Y14
+	VPSIGNB      Y13, Y8, Y15
+	VPMADDUBSW   Y15, Y14, Y15
+	VPMADDWD     ones16<>+0(SB), Y15, Y15
+	VCVTDQ2PS    Y15, Y15
+	VMULPS       Y12, Y15, Y15
+	VFMADD231PS  Y9, Y15, Y0
+	VPSIGNB      Y13, Y10, Y15
+	VPMADDUBSW   Y15, Y14, Y15
+	VPMADDWD     ones16<>+0(SB), Y15, Y15
+	VCVTDQ2PS    Y15, Y15
+	VMULPS       Y12, Y15, Y15
+	VFMADD231PS  Y11, Y15, Y4
+	VPBROADCASTW (SI)(DI*1), X12
+	VCVTPH2PS    X12, Y12
+	VMOVDQU      2(SI)(DI*1), Y13
+	VPABSB       Y13, Y14
+	VPSIGNB      Y13, Y8, Y15
+	VPMADDUBSW   Y15, Y14, Y15
+	VPMADDWD     ones16<>+0(SB), Y15, Y15
+	VCVTDQ2PS    Y15, Y15
+	VMULPS       Y12, Y15, Y15
+	VFMADD231PS  Y9, Y15, Y1
+	VPSIGNB      Y13, Y10, Y15
+	VPMADDUBSW   Y15, Y14, Y15
+	VPMADDWD     ones16<>+0(SB), Y15, Y15
+	VCVTDQ2PS    Y15, Y15
+	VMULPS       Y12, Y15, Y15
+	VFMADD231PS  Y11, Y15, Y5
+	VPBROADCASTW (SI)(DI*2), X12
+	VCVTPH2PS    X12, Y12
+	VMOVDQU      2(SI)(DI*2), Y13
+	VPABSB       Y13, Y14
+	VPSIGNB      Y13, Y8, Y15
+	VPMADDUBSW   Y15, Y14, Y15
+	VPMADDWD     ones16<>+0(SB), Y15, Y15
+	VCVTDQ2PS    Y15, Y15
+	VMULPS       Y12, Y15, Y15
+	VFMADD231PS  Y9, Y15, Y2
+	VPSIGNB      Y13, Y10, Y15
+	VPMADDUBSW   Y15, Y14, Y15
+	VPMADDWD     ones16<>+0(SB), Y15, Y15
+	VCVTDQ2PS    Y15, Y15
+	VMULPS       Y12, Y15, Y15
+	VFMADD231PS  Y11, Y15, Y6
+	VPBROADCASTW (SI)(R8*1), X12
+	VCVTPH2PS    X12, Y12
+	VMOVDQU      2(SI)(R8*1), Y13
+	VPABSB       Y13, Y14
+	VPSIGNB      Y13, Y8, Y8
+	VPMADDUBSW   Y8, Y14, Y8
+	VPMADDWD     ones16<>+0(SB), Y8, Y8
+	VCVTDQ2PS    Y8, Y8
+	VMULPS       Y12, Y8, Y8
+	VFMADD231PS  Y9, Y8, Y3
+	VPSIGNB      Y13, Y10, Y8
+	VPMADDUBSW   Y8, Y14, Y8
+	VPMADDWD     ones16<>+0(SB), Y8, Y8
+	VCVTDQ2PS    Y8, Y8
+	VMULPS       Y12, Y8, Y8
+	VFMADD231PS  Y11, Y8, Y7
 	ADDQ         $0x22, SI
 	ADDQ         $0x20, R9
-	ADDQ         $0x04, R12
-	SUBQ         $0x20, R13
+	ADDQ         $0x04, R13
+	SUBQ         $0x20, R14
 	JNZ          step
-	VHADDPS      Y2, Y1, Y1
-	VHADDPS      Y4, Y3, Y3
-	VHADDPS      Y3, Y1, Y1
-	VEXTRACTF128 $0x01, Y1, X2
-	VADDPS       X2, X1, X2
-	VMOVUPS      X2, (AX)
-	VHADDPS      Y6, Y5, Y5
-	VHADDPS      Y8, Y7, Y7
-	VHADDPS      Y7, Y5, Y5
-	VEXTRACTF128 $0x01, Y5, X1
-	VADDPS       X1, X5, X1
-	VMOVUPS      X1, (AX)(CX*1)
+	VHADDPS      Y1, Y0, Y0
+	VHADDPS      Y3, Y2, Y2
+	VHADDPS      Y2, Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VADDPS       X1, X0, X1
+	VMOVUPS      X1, (AX)
+	VHADDPS      Y5, Y4, Y4
+	VHADDPS      Y7, Y6, Y6
+	VHADDPS      Y6, Y4, Y4
+	VEXTRACTF128 $0x01, Y4, X0
+	VADDPS       X0, X4, X0
+	VMOVUPS      X0, (AX)(CX*1)
 	ADDQ         $0x10, AX
 	DECQ         BX
 	JNZ          group

@@ -54,3 +54,41 @@ var formats = []Format{F32, F16, BF16, Q8}
 func sameBits(a, b float32) bool {
 	return math.Float32bits(a) == math.Float32bits(b) || a != a && b != b
 }
+
+// each runs a test with every implementation.
+func each(t *testing.T, test func(t *testing.T)) {
+	before := chosen
+	defer func() { chosen = before }()
+	for _, chosen = range implementations() {
+		t.Run(chosen.name, test)
+	}
+}
+
+// fma is a·b + c rounded once. The product is exact in float64; the sum is rounded to odd
+// there, so that rounding it again gives what rounding once would.
+func fma(a, b, c float32) float32 {
+	p, q := float64(a)*float64(b), float64(c)
+	sum := p + q
+	if sum-sum != 0 {
+		return float32(sum)
+	}
+	// What the addition lost (Knuth's two-sum).
+	part := sum - p
+	lost := (p - (sum - part)) + (q - part)
+	if bits := math.Float64bits(sum); lost != 0 && bits&1 == 0 {
+		if (lost > 0) == (sum > 0) {
+			sum = math.Float64frombits(bits + 1)
+		} else {
+			sum = math.Float64frombits(bits - 1)
+		}
+	}
+	return float32(sum)
+}
+
+// step is one multiplication and addition, as the chosen implementation does it.
+func step(a, b, c float32) float32 {
+	if chosen.name == plain.name {
+		return float32(a*b) + c
+	}
+	return fma(a, b, c)
+}

@@ -1,8 +1,13 @@
 package kernels
 
-// panelBytes is how much of a matrix goes by before the next tokens are multiplied with
-// it: it stays in a core's second cache (512 KiB and more) meanwhile.
-const panelBytes = 256 << 10
+// A panel is how much of a matrix goes by before the next tokens are multiplied with it:
+// it stays in a core's second cache (512 KiB and more) meanwhile. With few tokens, which
+// take little room beside it, a small one is still nearer.
+const (
+	panelBytes = 256 << 10
+	smallPanel = 64 << 10
+	fewTokens  = 2 * tileTokens
+)
 
 // tileRows is how many rows a tile has, and tileTokens the most tokens.
 const (
@@ -27,7 +32,11 @@ func multiplyAVX2(out []float32, ldo int, w *Matrix, in *Input, from, to int) {
 		multiplyPlain(out, ldo, w, in, from, to)
 		return
 	}
-	panel := max(tileRows, panelBytes/w.Format.rowBytes(w.Cols)&^(tileRows-1))
+	size := panelBytes
+	if in.tokens <= fewTokens {
+		size = smallPanel
+	}
+	panel := max(tileRows, size/w.Format.rowBytes(w.Cols)&^(tileRows-1))
 	for ; from < to; from += panel {
 		end := min(from+panel, to)
 		for t := 0; t < in.tokens; {

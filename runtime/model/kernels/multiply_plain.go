@@ -71,12 +71,12 @@ func multiplyBlocks(out []float32, ldo int, w *Matrix, in *Input, from, to int) 
 func dotBlocks(row []byte, factors []float32, ints []int8, scales []float32) float32 {
 	var s lanes
 	for b, d := range factors {
-		scale := d * scales[b]
+		scale := scales[b]
 		q, x := row[b*blockBytes+2:][:blockCols], ints[b*blockCols:][:blockCols]
 		for j := range s {
 			q, x := q[4*j:4*j+4:4*j+4], x[4*j:4*j+4:4*j+4]
 			sum := int32(int8(q[0]))*int32(x[0]) + int32(int8(q[1]))*int32(x[1]) + int32(int8(q[2]))*int32(x[2]) + int32(int8(q[3]))*int32(x[3])
-			s[j] += float32(scale * float32(sum))
+			s[j] += float32(scale * float32(d*float32(sum)))
 		}
 	}
 	return s.total()

@@ -17,47 +17,40 @@ func Quantize(values []float32) []byte {
 	}
 	out := make([]byte, len(values)/blockCols*blockBytes)
 	for block := out; len(block) > 0; block, values = block[blockBytes:], values[blockCols:] {
-		var q [blockCols]int8
-		binary.LittleEndian.PutUint16(block, toHalf(quantizeBlock(&q, values)))
-		for i, v := range q {
-			block[2+i] = byte(v)
+		d, inverse := factor(values[:blockCols])
+		binary.LittleEndian.PutUint16(block, toHalf(d))
+		if inverse == 0 {
+			continue
+		}
+		for i, v := range values[:blockCols] {
+			block[2+i] = byte(roundAway(float32(v * inverse)))
 		}
 	}
 	return out
 }
 
-// quantizeBlock sets q for 32 values and gives d, before it becomes an F16.
-func quantizeBlock(q *[blockCols]int8, values []float32) float32 {
-	values = values[:blockCols]
-	var top float32
-	for _, v := range values {
-		if v-v != 0 { // a NaN or an infinity
-			*q = [blockCols]int8{}
-			return float32(math.NaN())
-		}
-		top = max(top, float32(math.Abs(float64(v))))
+// factor is a block's d before it becomes an F16, and what its numbers are multiplied
+// with: 0 where all q are 0.
+func factor(block []float32) (d, inverse float32) {
+	const infinity = 255 << 23 // magnitudes are in the order of their bits
+	var top uint32
+	for _, v := range block {
+		top = max(top, math.Float32bits(v)&^(1<<31))
 	}
-	d := top / 127
-	inverse := 1 / d
-	if inverse > math.MaxFloat32 {
-		*q = [blockCols]int8{}
-		return 0
+	if top >= infinity { // or a NaN
+		return float32(math.NaN()), 0
 	}
-	for i, v := range values {
-		q[i] = int8(roundAway(v * inverse))
+	d = math.Float32frombits(top) / 127
+	if inverse = 1 / d; inverse > math.MaxFloat32 {
+		return 0, 0
 	}
-	return d
+	return d, inverse
 }
 
-// roundAway is the nearest integer, of two the one farther from zero: adding a half and
-// cutting off rounds 0.49999997 to 1, which this must not.
+// roundAway is the nearest integer, of two the one farther from zero. What is added is
+// the largest number below a half: the sum of it and a half is rounded up to one, that of
+// it and itself stays below.
 func roundAway(x float32) int32 {
-	n := int32(x)
-	switch rest := x - float32(n); {
-	case rest >= 0.5:
-		return n + 1
-	case rest <= -0.5:
-		return n - 1
-	}
-	return n
+	const belowHalf = 0x3effffff
+	return int32(x + math.Float32frombits(belowHalf|math.Float32bits(x)&(1<<31)))
 }

@@ -93,6 +93,8 @@ func (a *api) table() map[string]route {
 		"/v1/score":            {methods: post(a.whileServing(a.score))},
 		"/tokenize":            {methods: post(a.tokenize)},
 		"/v1/tokenize":         {methods: post(a.tokenize)},
+		"/detokenize":          {methods: post(a.detokenize)},
+		"/v1/detokenize":       {methods: post(a.detokenize)},
 		"/v1/models":           {methods: get(a.models)},
 		"/health":              {methods: get(a.health), open: true},
 		"/health_generate":     {methods: get(a.healthGenerate), open: true},

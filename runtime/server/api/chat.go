@@ -32,6 +32,9 @@ func (a *api) parseChat(f *fields) (*chatRequest, error) {
 		return nil, f.err
 	}
 	prompt := a.Template.Render(chat)
+	if err := manager.CheckLength(a.Tokenizer, a.Info.ContextLength, prompt, 1); err != nil {
+		return nil, err
+	}
 	ids, err := a.Tokenizer.Encode(prompt)
 	if err != nil {
 		return nil, invalid("messages", "messages cannot be made token ids: %s", err)

@@ -33,10 +33,16 @@ type exchange struct {
 
 func newExchange(a *api, w http.ResponseWriter, r *http.Request) *exchange {
 	e := &exchange{api: a, w: w, r: r, rc: http.NewResponseController(w)}
-	if strings.HasPrefix(r.URL.Path, "/v1/") {
+	if likeOpenAI(r.URL.Path) {
 		e.family = openAI
 	}
 	return e
+}
+
+// likeOpenAI says which paths have the errors of OpenAI's: those that SGLang serves from
+// entrypoints/openai.
+func likeOpenAI(path string) bool {
+	return strings.HasPrefix(path, "/v1/") || path == "/tokenize" || path == "/detokenize"
 }
 
 func (e *exchange) ctx() context.Context { return e.r.Context() }

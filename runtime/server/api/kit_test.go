@@ -44,6 +44,8 @@ next:
 	return ids, nil
 }
 
+func (letters) LeastTokens(text string) int { return (len(text) + 11) / 12 }
+
 func (letters) AppendBytes(dst []byte, ids []int64, skipSpecial bool) []byte {
 	for _, id := range ids {
 		if id < 256 {
@@ -75,14 +77,13 @@ type fake struct {
 	aborts     []string
 	flush      bool
 	flushWait  time.Duration
-	lastRow    time.Time
 	state      string
 	admissions []string
 	fault      error // of everything but Submit
 }
 
 func newFake(script ...any) *fake {
-	return &fake{script: script, closed: make(chan struct{}, 1000), state: `{"waiting":0}`}
+	return &fake{script: script, closed: make(chan struct{}, 1000), state: `{"waiting":0,"max_total_num_tokens":900,"limits":{"max_req_input_len":98}}`}
 }
 
 func (f *fake) Submit(ctx context.Context, items []manager.Item, n int) (manager.Call, error) {
@@ -115,12 +116,6 @@ func (f *fake) InternalState(ctx context.Context) ([]byte, error) { return []byt
 func (f *fake) Admissions(ctx context.Context, rids []string) ([]byte, error) {
 	f.admissions = rids
 	return []byte(`{"records":[]}`), f.fault
-}
-
-func (f *fake) LastRow() time.Time {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.lastRow
 }
 
 // items are those of the only submission.

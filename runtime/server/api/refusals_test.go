@@ -182,7 +182,7 @@ func TestRefusals(t *testing.T) {
 func (g got) message(t *testing.T, path string) string {
 	t.Helper()
 	v := unmarshal[map[string]any](t, g.body)
-	if strings.HasPrefix(path, "/v1/") {
+	if likeOpenAI(path) || g.status == 429 || g.status >= 500 {
 		if v["object"] != "error" || v["code"] != float64(g.status) || len(v) != 5 {
 			t.Errorf("%s: error %s, want object, message, type, param, code", path, g.body)
 		}
@@ -268,5 +268,28 @@ func TestWhatIsLackingIsRefused(t *testing.T) {
 	}
 	if !slices.Contains(unsupported, "session_params") || !slices.Contains(unsupported, "session_id") {
 		t.Error("sessions are not refused")
+	}
+}
+
+// unused is a tokenizer that must not encode.
+type unused struct {
+	letters
+	t *testing.T
+}
+
+func (u unused) Encode(text string) ([]int64, error) {
+	u.t.Errorf("a text of %d bytes was encoded", len(text))
+	return nil, nil
+}
+
+// A chat that cannot fit is refused before it is made ids, in the shape of its like.
+func TestLongChat(t *testing.T) {
+	f := newFake()
+	url := start(t, f, func(c *Config) { c.Tokenizer, c.Args.MaxBodyBytes = unused{t: t}, 64<<20 })
+	g := post(t, url+"/v1/chat/completions", `{"messages":[{"role":"user","content":"`+strings.Repeat("x", 60_000_000)+`"}]}`)
+	v := unmarshal[map[string]any](t, g.body)
+	message, _ := v["message"].(string)
+	if g.status != 400 || v["object"] != "error" || v["type"] != "BadRequestError" || v["code"] != 400.0 || !strings.HasPrefix(message, "the prompt has at least 50000") || len(f.submitted) != 0 {
+		t.Errorf("%d %.300s", g.status, g.body)
 	}
 }

@@ -39,3 +39,40 @@ func (a *api) tokenize(e *exchange) error {
 	}
 	return e.json(http.StatusOK, &out)
 }
+
+// detokenize answers POST /detokenize and /v1/detokenize: {"tokens": IDS or [IDS, ...]},
+// as SGLang has it. Ids outside the vocabulary are refused with 400 (there: 500).
+func (a *api) detokenize(e *exchange) error {
+	f, err := e.fields()
+	if err != nil {
+		return err
+	}
+	skip := f.flag("skip_special_tokens", true)
+	raw, has := f.get("tokens")
+	const want = "a list of token ids or a list of such lists"
+	if !has {
+		f.fail("tokens", "is not there, expected "+want)
+		return f.fault()
+	}
+	lists, batch, fine := parsePrompts(raw)
+	if !fine {
+		f.wrong("tokens", raw, want)
+	}
+	for i, ids := range lists {
+		f.checkIDs(element("tokens", i, batch), ids, a.Info.VocabSize)
+	}
+	if err := f.fault(); err != nil {
+		return err
+	}
+	texts := make([]string, len(lists))
+	for i, ids := range lists {
+		texts[i] = string(a.Tokenizer.AppendDecode(nil, ids, skip, true))
+	}
+	var out struct {
+		Text any `json:"text"`
+	}
+	if out.Text = texts; !batch {
+		out.Text = texts[0]
+	}
+	return e.json(http.StatusOK, out)
+}

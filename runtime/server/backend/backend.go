@@ -15,6 +15,7 @@ import (
 // Tokenizer makes ids of text and text of ids.
 type Tokenizer interface {
 	Encode(text string) ([]int64, error)
+	LeastTokens(text string) int // that text has for certain, found without encoding it
 	AppendDecode(dst []byte, ids []int64, skipSpecial, spacesBetween bool) []byte
 	AppendBytes(dst []byte, ids []int64, skipSpecial bool) []byte // what AppendDecode makes text of
 	VocabSize() int                                               // the largest id and one

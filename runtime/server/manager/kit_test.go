@@ -36,6 +36,8 @@ func (byBytes) Encode(text string) ([]int64, error) {
 	return ids, nil
 }
 
+func (byBytes) LeastTokens(text string) int { return (len(text) + 9) / 10 }
+
 // router is the other side of the Sender: it keeps what was sent, decoded.
 type router struct {
 	busy  atomic.Bool

@@ -20,6 +20,7 @@ type Tokenizer struct {
 	nfc        bool
 	steps      []splitter
 	cache      *cache
+	least      least
 }
 
 // VocabSize is the largest id and one.

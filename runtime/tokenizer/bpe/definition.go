@@ -54,6 +54,7 @@ func (d *definition) build() (*Tokenizer, error) {
 		t.size = max(t.size, int(n.ID)+1)
 	}
 	t.literal, t.normalized = d.tries()
+	t.least = newLeast(d, t)
 	return t, nil
 }
 

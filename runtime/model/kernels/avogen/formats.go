@@ -145,7 +145,7 @@ func (f *bf16) narrow(p *place) {
 // Q8: a block a step. Bytes are multiplied as magnitude times signed number, which is what
 // there is an instruction for: two neighbours' sum is at most 2·128·127, within 16 bits.
 type q8 struct {
-	ones reg.VecVirtual // of 16 bits
+	ones operand.Mem // of 16 bits
 }
 
 func (*q8) name() string      { return "Q8" }
@@ -159,11 +159,7 @@ func (*q8) unroll(tokens int) int {
 	return 1
 }
 
-func (f *q8) prepare(p *place) {
-	f.ones = p.YMM()
-	p.VPCMPEQW(f.ones, f.ones, f.ones)
-	p.VPSRLW(operand.Imm(15), f.ones, f.ones)
-}
+func (f *q8) prepare(p *place) { f.ones = bytesOnce(p.Context, "ones16", 0x00010001) }
 
 func (f *q8) advance(p *place, n int) {
 	advance(p, f, n)
@@ -171,22 +167,25 @@ func (f *q8) advance(p *place, n int) {
 }
 
 func (f *q8) step(p *place, n int) {
+	x, scale := make([]reg.VecVirtual, p.tokens), make([]reg.VecVirtual, p.tokens)
+	for t := range p.tokens {
+		x[t], scale[t] = p.YMM(), p.YMM()
+		p.VMOVDQU(p.token(t, 32*n), x[t])
+		p.VBROADCASTSS(at(p.scales, p.lds, nil, t, 4*n), scale[t])
+	}
 	for r := range rows {
-		half, d, w, magnitude := p.XMM(), p.YMM(), p.YMM(), p.YMM()
-		p.VPBROADCASTW(p.row(r, 34*n), half)
-		p.VCVTPH2PS(half, d)
+		d, w, magnitude, sum := p.YMM(), p.YMM(), p.YMM(), p.YMM()
+		p.VPBROADCASTW(p.row(r, 34*n), d.AsX())
+		p.VCVTPH2PS(d.AsX(), d)
 		p.VMOVDQU(p.row(r, 34*n+2), w)
 		p.VPABSB(w, magnitude)
-		for t := range p.tokens {
-			x, scale := p.YMM(), p.YMM()
-			p.VMOVDQU(p.token(t, 32*n), x)
-			p.VPSIGNB(w, x, x)
-			p.VPMADDUBSW(x, magnitude, x)
-			p.VPMADDWD(f.ones, x, x)
-			p.VCVTDQ2PS(x, x)
-			p.VBROADCASTSS(at(p.scales, p.lds, nil, t, 4*n), scale)
-			p.VMULPS(d, scale, scale)
-			p.VFMADD231PS(scale, x, p.sums[t][r])
+		for t := range x {
+			p.VPSIGNB(w, x[t], sum)
+			p.VPMADDUBSW(sum, magnitude, sum)
+			p.VPMADDWD(f.ones, sum, sum)
+			p.VCVTDQ2PS(sum, sum)
+			p.VMULPS(d, sum, sum)
+			p.VFMADD231PS(scale[t], sum, p.sums[t][r])
 		}
 	}
 }

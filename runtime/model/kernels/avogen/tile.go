@@ -68,18 +68,15 @@ func (k tile) emit() {
 		if q8 {
 			p.lds = load(k.Context, "lds")
 		}
-	} else {
-		p.ahead = k.GP64()
 	}
+	p.ahead = k.GP64()
 	k.LEAQ(operand.Mem{Base: p.stride, Index: p.stride, Scale: 2}, p.stride3)
 	k.format.prepare(p)
 
 	k.Label("group")
 	k.MOVQ(base, p.w)
 	k.LEAQ(operand.Mem{Base: base, Index: p.stride, Scale: rows}, base)
-	if p.ahead != nil {
-		k.MOVQ(base, p.ahead)
-	}
+	k.MOVQ(base, p.ahead)
 	k.Load(k.Param("x"), p.x)
 	if q8 {
 		p.scales = load(k.Context, "scales")
@@ -122,6 +119,9 @@ func (k tile) walk(p *place) {
 		k.JZ(operand.LabelRef("done"))
 	}
 	k.Label("step")
+	if unroll == 1 {
+		k.fetch(p, 1)
+	}
 	k.format.step(p, 0)
 	k.format.advance(p, 1)
 	k.SUBQ(imm(k.format.cols()), n)
@@ -133,16 +133,11 @@ func (k tile) walk(p *place) {
 // the processor to see by itself where the reads go. Nothing is read: behind the matrix's
 // end it is without effect.
 func (k tile) fetch(p *place, steps int) {
-	if p.ahead == nil {
-		return
-	}
 	w, _ := k.format.sizes()
-	for disp := 0; disp < steps*w; disp += 64 {
-		for r := range rows {
-			k.PREFETCHT0(at(p.ahead, p.stride, p.stride3, r, disp))
-		}
+	for disp := 0; disp < rows*steps*w; disp += 64 {
+		k.PREFETCHT0(operand.Mem{Base: p.ahead, Disp: disp})
 	}
-	k.ADDQ(imm(steps*w), p.ahead)
+	k.ADDQ(imm(rows*steps*w), p.ahead)
 }
 
 // advance goes n steps on.
