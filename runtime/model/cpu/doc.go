@@ -62,7 +62,7 @@
 //
 // # Memory
 //
-// [Size] says what New takes beside the mapping, before anything is loaded. All of it
+// [Size] says what New takes, and what it reads of the mapping, before anything is loaded. All of it
 // is taken at the start, though a system gives pages out as they are touched. A step
 // allocates nothing, unless log-probabilities of input are asked for, or the sampler or the
 // kernels' plain loops do.

@@ -30,7 +30,7 @@ func TestOptionsThatCannotBe(t *testing.T) {
 		change(&o, c)
 		_, err := New(c, o)
 		wantError(t, err, want)
-		_, _, err = Size(c, o)
+		_, err = Size(c, o)
 		wantError(t, err, want)
 	}
 	for want, o := range map[string]Options{

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/fanoutbench/fanoutbench/runtime/model"
+	"github.com/fanoutbench/fanoutbench/runtime/model/checkpoint"
 	"github.com/fanoutbench/fanoutbench/runtime/model/kernels"
 	"github.com/fanoutbench/fanoutbench/runtime/model/modeltest"
 	"github.com/fanoutbench/fanoutbench/runtime/model/qwen3"
@@ -45,7 +46,7 @@ func TestSizeIsWhatIsTaken(t *testing.T) {
 	for _, o := range []Options{{}, {DType: tensor.F32}, {DType: tensor.BF16}, {Q8: true}, {DType: tensor.F16, Q8: true, ContextLength: 800}} {
 		from := stored(t, c, w, tensor.BF16)
 		o.Slots, o.Sampler, o.Threads = c.ContextLength, quiet{}, 32
-		weights, slot, err := Size(from, o)
+		size, err := Size(from, o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -53,13 +54,24 @@ func TestSizeIsWhatIsTaken(t *testing.T) {
 		m := newModel(t, from, o)
 		work := model.Work{IDs: drawn(600, c.VocabSize), Slots: modeltest.ShuffledSlots(600, 1), Next: -1, Sample: true}
 		modeltest.Forward(t, m, work)
-		want, got := weights+int64(o.Slots)*slot, heap()-before
+		want, got := size.Weights+int64(o.Slots)*size.Slot, heap()-before
 		if off := math.Abs(float64(got)/float64(want) - 1); off > 0.02 { // allocations are rounded up
 			t.Errorf("%+v: the heap grew by %d bytes, Size says %d", o, got, want)
 		}
 		runtime.KeepAlive(m)
 		runtime.KeepAlive(from)
 	}
+}
+
+// matrixBytes are those of all matrices of a checkpoint with a tied head.
+func matrixBytes(c *checkpoint.Checkpoint) int64 {
+	n := len(c.Weights.Embed.Data)
+	for _, l := range c.Weights.Layers {
+		for _, m := range []tensor.Tensor{l.Q, l.K, l.V, l.O, l.Gate, l.Up, l.Down} {
+			n += len(m.Data)
+		}
+	}
+	return int64(n)
 }
 
 // Nothing is copied that can stay in the mapping.
@@ -70,6 +82,9 @@ func TestMatricesStayInTheMapping(t *testing.T) {
 		for _, dtype := range []tensor.DType{0, d} {
 			if o.DType = dtype; d == tensor.Q8_0 {
 				o.DType, o.Q8 = 0, true
+			}
+			if size, err := Size(from, o); err != nil || size.Mapped != matrixBytes(from) {
+				t.Errorf("%v with dtype %v: Size says %d mapped, %v, want %d", d, dtype, size.Mapped, err, matrixBytes(from))
 			}
 			w, l := newModel(t, from, o).weights, from.Weights.Layers[1]
 			for _, pair := range []struct {

@@ -91,28 +91,35 @@ func (o *Options) format(d tensor.DType, embedding bool) (kernels.Format, tensor
 	return formats[d], d
 }
 
-// Size is the memory in bytes that New takes beside the files' mapping: weights that are
-// copied and what a step works in, and each slot's.
-func Size(c *checkpoint.Checkpoint, o Options) (weights, slot int64, err error) {
+// Memory is what a model needs, in bytes.
+type Memory struct {
+	Weights int64 // that are copied, and what a step works in
+	Mapped  int64 // of the files, what each step reads where it lies
+	Slot    int64 // each
+}
+
+// Size says what New needs.
+func Size(c *checkpoint.Checkpoint, o Options) (Memory, error) {
 	config, err := o.resolve(c)
 	if err != nil {
-		return 0, 0, fmt.Errorf("cpu: %w", err)
+		return Memory{}, fmt.Errorf("cpu: %w", err)
 	}
 	memory := &memory{counts: true}
 	l := loader{options: o, memory: memory}
 	w := l.load(c)
 	if l.err != nil {
-		return 0, 0, fmt.Errorf("cpu: %w", l.err)
+		return Memory{}, fmt.Errorf("cpu: %w", l.err)
 	}
 	s := newScratch(config, memory)
 	s.reserve(config, w, o.Threads, memory)
-	return memory.bytes, int64(config.SlotBytes()), nil
+	return Memory{memory.bytes, memory.mapped, int64(config.SlotBytes())}, nil
 }
 
 // memory makes what a model keeps, or only counts it.
 type memory struct {
 	counts bool
 	bytes  int64
+	mapped int64 // that stay in the files
 }
 
 func (m *memory) floats(n int) []float32 {

@@ -81,7 +81,9 @@ func (l *loader) matrix(t tensor.Tensor, embedding bool) kernels.Matrix {
 	if l.err != nil {
 		return m
 	}
-	if dtype != t.DType {
+	if dtype == t.DType {
+		l.memory.mapped += int64(len(t.Data))
+	} else {
 		var size uint64
 		if size, l.err = dtype.Size([]uint64{uint64(m.Rows), uint64(m.Cols)}); l.err == nil {
 			m.Data = l.memory.raw(size)

@@ -35,7 +35,7 @@ func (a *api) parseChat(f *fields) (*chatRequest, error) {
 	if err := manager.CheckLength(a.Tokenizer, a.Info.ContextLength, prompt, 1); err != nil {
 		return nil, err
 	}
-	ids, err := a.Tokenizer.Encode(prompt)
+	ids, err := a.Tokenizer.Encode(prompt) // the template has written what stands before a prompt
 	if err != nil {
 		return nil, invalid("messages", "messages cannot be made token ids: %s", err)
 	}

@@ -29,6 +29,8 @@ var marks = []string{"<|im_start|>", "<|im_end|>"}
 
 func (letters) VocabSize() int { return vocab }
 
+func (l letters) EncodePrompt(text string) ([]int64, error) { return l.Encode(text) }
+
 func (letters) Encode(text string) ([]int64, error) {
 	var ids []int64
 next:

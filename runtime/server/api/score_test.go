@@ -175,6 +175,34 @@ func TestDetokenize(t *testing.T) {
 	}
 }
 
+// begun is letters with a token before every prompt.
+type begun struct{ letters }
+
+func (b begun) EncodePrompt(text string) ([]int64, error) {
+	ids, err := b.Encode(text)
+	return append([]int64{1}, ids...), err
+}
+
+// What stands before a prompt is there unless a client says otherwise; a chat has it
+// from its template only.
+func TestSpecialTokens(t *testing.T) {
+	f := newFake()
+	url := start(t, f, func(c *Config) { c.Tokenizer = begun{} })
+	for body, want := range map[string]string{
+		`{"prompt":"ab"}`: `{"tokens":[1,97,98],"count":3,"max_model_len":100}`,
+		`{"prompt":"ab","add_special_tokens":true}`:      `{"tokens":[1,97,98],"count":3,"max_model_len":100}`,
+		`{"prompt":["a",""],"add_special_tokens":false}`: `{"tokens":[[97],[]],"count":[1,0],"max_model_len":100}`,
+	} {
+		if g := post(t, url+"/tokenize", body); g.status != 200 || strings.TrimSpace(g.body) != want {
+			t.Errorf("%s: %d %s, want %s", body, g.status, g.body, want)
+		}
+	}
+	post(t, url+"/v1/chat/completions", `{"messages":[{"role":"user","content":"a"}]}`)
+	if len(f.submitted) != 1 || f.submitted[0][0].InputIDs[0] != 256 {
+		t.Errorf("the chat was %+v, want the template's first token, 256, at its beginning", f.submitted)
+	}
+}
+
 // No item: nothing to do, whatever the query is.
 func TestScoreNoItems(t *testing.T) {
 	for _, query := range []string{`"q"`, `[1]`, `null`} {

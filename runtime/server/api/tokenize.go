@@ -9,14 +9,17 @@ type tokenizeResponse struct {
 }
 
 // tokenize answers POST /tokenize and /v1/tokenize: {"prompt": TEXT or [TEXT, ...]},
-// as SGLang has it. add_special_tokens changes nothing: the tokenizers here have
-// none to add, as Qwen's has not.
+// as SGLang has it. add_special_tokens, true without being named, puts before each
+// what the tokenizer has before a prompt.
 func (a *api) tokenize(e *exchange) error {
 	f, err := e.fields()
 	if err != nil {
 		return err
 	}
-	_ = f.flag("add_special_tokens", true) // only its kind is checked
+	encode := a.Tokenizer.Encode
+	if f.flag("add_special_tokens", true) {
+		encode = a.Tokenizer.EncodePrompt
+	}
 	prompts := f.texts("prompt", true)
 	raw, has := f.get("prompt")
 	if !has {
@@ -27,7 +30,7 @@ func (a *api) tokenize(e *exchange) error {
 	}
 	lists, counts := make([][]int64, len(prompts)), make([]int, len(prompts))
 	for i, text := range prompts {
-		ids, err := a.Tokenizer.Encode(text)
+		ids, err := encode(text)
 		if err != nil {
 			return invalid(element("prompt", i, raw[0] == '['), "cannot be tokenized: %v", err)
 		}

@@ -94,7 +94,7 @@ func (m *Manager) ids(item *Item) ([]int64, *Error) {
 			return nil, err
 		}
 		var err error
-		if ids, err = m.config.Tokenizer.Encode(item.Text); err != nil {
+		if ids, err = m.config.Tokenizer.EncodePrompt(item.Text); err != nil {
 			return nil, badRequest("text cannot be tokenized: %v", err)
 		}
 		if len(ids) == 0 {

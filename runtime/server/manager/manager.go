@@ -20,9 +20,10 @@ type Sender interface {
 	Flush() error
 }
 
-// Tokenizer makes ids of text. Many goroutines use it at once.
+// Tokenizer makes ids of a text that is a whole prompt: with the special tokens in
+// front that the model's prompts have. Many goroutines use it at once.
 type Tokenizer interface {
-	Encode(text string) ([]int64, error)
+	EncodePrompt(text string) ([]int64, error)
 	LeastTokens(text string) int // that text has for certain, found without encoding it
 }
 
