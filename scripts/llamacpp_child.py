@@ -5,7 +5,7 @@
 
 It runs the server that the wheel xllamacpp has inside, in this process, as that comes but for: one request at a time, nothing
 kept between requests, no GPU, so many threads. With --exact its keys and values are F32 and its attention is not the flash
-kind, which computes in F16 even then (a hundred times the noise).
+kind, which computes in F16 even then: twenty times the noise.
 Needs xllamacpp: scripts/python_env scripts/peers_requirements.txt
 """
 import argparse

@@ -43,5 +43,5 @@
 // of our two most likely candidates is another with the peer: |(a − b) − (a' − b')|. It is taken over all positions of all prompts at
 // which both chose the same; where they chose differently the two figures would explain each other. A prompt passes if the texts are equal, or if
 // at the first difference our choice leads the peer's by no more than the largest noise. That rule would pass anything if the
-// noise were large, so the noise itself has a limit.
+// noise were large, so its median has a limit.
 package main
