@@ -15,7 +15,7 @@
 //	ready      which arm it is, its version, the model's file, threads, and the bytes that a decoded token reads
 //	generate   greedy tokens behind a prompt of ids:  generated
 //	tokenize   the ids of a text, the peer alone:     tokenized
-//	pass       one pass over the bytes, read alone:   passed
+//	pass       passes over the bytes, read alone:     passed
 //
 // Seconds are wall time by each side's own clock inside its process, and CPU time of the whole process, all its threads.
 // prefill_s is from the prompt until the first token is chosen, decode_s from there until the last: tokens minus one steps.
@@ -27,7 +27,7 @@
 // token). In each round every arm runs every cell once, the cells and in each the arms in an order that a seeded generator
 // draws, PCG-DXSM with the state (seed, 0), with new ids that are the same for both arms; round -1 is the warm-up and does not
 // count. All processes stay: one works at a time, and what CPU time the others took meanwhile is recorded. The arm read
-// takes part in the cells of decode. Before the rounds both arms give the log-probabilities of the same few tokens, untimed, and the run
+// takes part in the cells of decode, with as many passes as there are steps. Before the rounds both arms give the log-probabilities of the same few tokens, untimed, and the run
 // ends if these are further apart than rounding explains: then the arms do not compute the same.
 //
 // # The ratio

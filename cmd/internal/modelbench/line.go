@@ -65,12 +65,13 @@ type tokenized struct {
 }
 
 type pass struct {
-	Type string `json:"type"`
+	Type  string `json:"type"`
+	Times int    `json:"times"` // at least 1
 }
 
 type passed struct {
 	Type    string  `json:"type"`
-	Bytes   int64   `json:"bytes"`
+	Bytes   int64   `json:"bytes"` // of one time
 	Seconds float64 `json:"seconds"`
 	Sum     uint64  `json:"sum"` // of the bytes as numbers of 64 bits, so that they were read
 }

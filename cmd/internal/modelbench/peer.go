@@ -46,9 +46,9 @@ func (a *arm) generate(ctx context.Context, g generate) (generated, error) {
 	return out, nil
 }
 
-func (a *arm) pass(ctx context.Context) (passed, error) {
+func (a *arm) pass(ctx context.Context, times int) (passed, error) {
 	var out passed
-	if err := a.child.Ask(ctx, pass{Type: typePass}, typePassed, &out); err != nil {
+	if err := a.child.Ask(ctx, pass{Type: typePass, Times: times}, typePassed, &out); err != nil {
 		return passed{}, fmt.Errorf("%s: %w", a.Arm, err)
 	}
 	return out, nil

@@ -57,11 +57,18 @@ func serveRead(in io.Reader, out io.Writer, bytes int64, threads int) error {
 		return err
 	}
 	return answer(in, out, ready{Type: typeReady, Arm: armRead, Version: runtime.Version(), Threads: threads}, func(line protocol.Line) (any, error) {
-		if err := line.Expect(typePass, &pass{}); err != nil {
+		var p pass
+		if err := line.Expect(typePass, &p); err != nil {
 			return nil, err
 		}
+		if p.Times < 1 {
+			return nil, fmt.Errorf("%d times, expected at least 1", p.Times)
+		}
 		start := time.Now()
-		sum := r.pass()
+		var sum uint64
+		for range p.Times {
+			sum = r.pass()
+		}
 		return passed{Type: typePassed, Bytes: bytes, Seconds: time.Since(start).Seconds(), Sum: sum}, nil
 	})
 }
