@@ -180,7 +180,7 @@ func runFindings(files []treeFile) []string {
 	return found
 }
 
-// requirement matches a line that requires a module in a go.mod, or a package in requirements.txt;
+// requirement matches a line that requires a module in a go.mod, or a package in a file of requirements;
 // tool one that names a program in a tool block.
 var (
 	requirement = regexp.MustCompile(`(?m)^(?:\t|require )?([\w./-]+)(?: v|==)(\d[\w.-]*)( // indirect)?`)
@@ -216,7 +216,7 @@ func dependencyFindings(files []treeFile) []string {
 	}
 	var found []string
 	for _, f := range files {
-		if !slices.Contains([]string{"go.mod", "tools/go.mod", generator, "scripts/requirements.txt"}, f.path) {
+		if !slices.Contains([]string{"go.mod", "tools/go.mod", generator, "scripts/requirements.txt", "scripts/peers_requirements.txt"}, f.path) {
 			continue
 		}
 		for _, r := range required(f) {
