@@ -7,6 +7,7 @@ import (
 	"io"
 	"maps"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -60,6 +61,7 @@ func (f *runFlags) sweepRuns(ctx context.Context, stdout, stderr io.Writer, conf
 		one := conf
 		one.Arms = map[string]servearm.Arm{batchrun.Reference: conf.Arms[batchrun.Reference], batchrun.Candidate: limited(candidate, sweepFlags[s.name], limit)}
 		one.Output = filepath.Join(conf.Output, fmt.Sprintf("%s-%d", s.name, limit))
+		one.Repeat = func(p batchrun.Plan) []string { return withLimit(f.again(p), sweepFlags[s.name], limit) }
 		if len(folders) > 0 {
 			one.Load.RPS = rate(folders[0].Plan)
 		}
@@ -86,6 +88,12 @@ func (f *runFlags) sweepRuns(ctx context.Context, stdout, stderr io.Writer, conf
 	}
 	_, _ = fmt.Fprintf(stderr, "results in %s\n", conf.Output) // likewise
 	return errors.Join(faults...)
+}
+
+// withLimit is the command of one run of a sweep.
+func withLimit(words []string, flag string, limit int) []string {
+	words = slices.DeleteFunc(words, func(w string) bool { return strings.HasPrefix(w, "--sweep") || strings.HasPrefix(w, "--candidate-set="+flag+"=") })
+	return append(words, fmt.Sprintf("--candidate-set=%s=%d", flag, limit))
 }
 
 // limited is the arm with one option more.

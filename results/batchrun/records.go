@@ -127,15 +127,15 @@ type Spread struct {
 	AtMS *float64 `json:"at_ms,omitempty"`
 }
 
-// Request is one line of raw.jsonl. Times are milliseconds from the start of the
-// trial, but for those of items and prefills, which are from sent_ms on. What did not happen, or
+// Request is one line of raw.jsonl. Times are milliseconds, in whole tenths of a
+// microsecond, from the start of the trial, but for those of items and prefills, which are from sent_ms on. What did not happen, or
 // is not known, is absent.
 type Request struct {
 	Round       int      `json:"round"`
 	Cell        int      `json:"cell"`
 	Arm         string   `json:"arm"`
-	Index       int      `json:"index"` // in the trial, by intended time
-	Body        int      `json:"body"`  // which of the unique requests
+	Index       int      `json:"index"`          // in the trial, by intended time
+	Body        int      `json:"body,omitempty"` // which of the unique requests; absent: 0
 	IntendedMS  float64  `json:"intended_ms"`
 	SentMS      *float64 `json:"sent_ms,omitempty"`
 	FirstByteMS *float64 `json:"first_byte_ms,omitempty"`
@@ -214,7 +214,7 @@ type Trial struct {
 type Arm struct {
 	Spec         string            `json:"spec"`
 	Kind         string            `json:"kind"`    // builtin, dir, git, launch or url
-	Command      []string          `json:"command"` // that started the server; empty for url
+	Command      []string          `json:"command"` // that started the server, whole, with {port} where launch has its port; empty for url
 	Restart      string            `json:"restart"` // a fresh server each "round", one for the "run", or "never": it ran already
 	Options      map[string]string `json:"options"` // in force, defaults written out
 	Server       map[string]string `json:"server"`  // what it says of itself, as far as it was asked
@@ -227,7 +227,10 @@ type Arm struct {
 }
 
 // armKinds are the values of Arm.Kind.
-var armKinds = []string{"builtin", "dir", "git", "launch", "url"}
+var armKinds = []string{"builtin", "dir", "git", "launch", armURL}
+
+// armURL is the kind of a server that ran already.
+const armURL = "url"
 
 // Evidence of a trial.
 const (

@@ -145,8 +145,19 @@ func (a Arm) note() string {
 	return ""
 }
 
-// Commands are what one types to check the run, to show it, and to make it once more:
-// the recorded one.
+// Commands are what one types to check the run, to show it, to make it once more, and
+// what started the arms' servers.
 func (f *Folder) Commands() []string {
-	return append([]string{"batchsend verify " + quoted(f.Dir), "batchsend report " + quoted(f.Dir)}, recorded(f.Result.Environment.Command)...)
+	lines := []string{"batchsend verify " + quoted(f.Dir), "batchsend report " + quoted(f.Dir)}
+	again := f.Result.Repeat
+	if len(again) == 0 {
+		again = f.Result.Environment.Command
+	}
+	lines = append(lines, recorded(again)...)
+	for _, name := range []string{Reference, Candidate} {
+		if command := recorded(f.Result.Arms[name].Command); len(command) > 0 {
+			lines = append(append(lines, "# the server of the "+name), command...)
+		}
+	}
+	return lines
 }

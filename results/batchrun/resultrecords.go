@@ -140,5 +140,6 @@ type Result struct {
 	Agreement    Agreement           `json:"agreement"`
 	Analysis     *Analysis           `json:"analysis,omitempty"`
 	Environment  results.Environment `json:"environment"`
+	Repeat       []string            `json:"repeat,omitempty"` // the command that makes the load again, with the rate and the seed that were found or drawn
 	Verdict      Verdict             `json:"verdict"`
 }

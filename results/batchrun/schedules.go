@@ -28,8 +28,8 @@ type schedule struct {
 }
 
 // slack is how far an intended time may lie from the schedule's, in milliseconds:
-// what a float loses where seconds become milliseconds.
-const slack = 1e-6
+// what rounding takes, and what a float loses where seconds become milliseconds.
+const slack = 0.5/resolution + 1e-6
 
 // checkSchedules: the files of the schedules are those that the plan names, are what
 // its cells ask for, and were what both arms were to send.

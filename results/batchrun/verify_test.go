@@ -84,7 +84,7 @@ func TestVerifyFindsChanges(t *testing.T) {
 		"no schedule":    {func(t *testing.T, dir string, _ Result) { remove(t, dir, ScheduleName(3, 2)) }, []string{ScheduleFolder}},
 		"other schedule": {func(t *testing.T, dir string, _ Result) { edit(t, dir, ScheduleName(3, 2), `"seed":3`, `"seed":4`) }, []string{ScheduleFolder}},
 		"body": {func(t *testing.T, dir string, _ Result) {
-			edit(t, dir, RawFile, `"cell":2,"arm":"reference","index":0,"body":0`, `"cell":2,"arm":"reference","index":0,"body":1`)
+			edit(t, dir, RawFile, `"cell":2,"arm":"reference","index":1,"body":1`, `"cell":2,"arm":"reference","index":1,"body":2`)
 		}, []string{ScheduleFolder}},
 		"no histogram": {func(t *testing.T, dir string, _ Result) { remove(t, dir, HistName(1, Candidate)) }, []string{HistFolder}},
 		"histogram tag": {func(t *testing.T, dir string, _ Result) {

@@ -85,8 +85,8 @@ func (r *Run) Plan() Plan { return r.plan }
 func (r *Run) LogPath(name string) string { return filepath.Join(r.dir, LogFolder, name+".log") }
 
 // Append writes the next trial of the plan: its requests to raw.jsonl, and then one
-// line to trials.jsonl. What the requests say of the trial (requests, failed,
-// unsent, lateness) is filled in. A trial out of order or with an impossible value
+// line to trials.jsonl. Times of requests are rounded to a tenth of a microsecond. What
+// the requests say of the trial (requests, failed, unsent, lateness) is filled in. A trial out of order or with an impossible value
 // is refused and nothing is written. After a failed or short write both files are
 // cut back to their last whole trial, and every later call returns that error.
 func (r *Run) Append(t Trial, requests []Request) error {
@@ -96,6 +96,7 @@ func (r *Run) Append(t Trial, requests []Request) error {
 	if r.closed {
 		return fmt.Errorf("batchrun: append to %s: the run is finished", r.dir)
 	}
+	requests = compact(requests)
 	t.count(requests)
 	t, line, err := settle[Trial](t, encodeLine)
 	if err != nil {

@@ -40,6 +40,7 @@ func TestRunReadsBack(t *testing.T) {
 	i := 0
 	for s := range p.Trials() {
 		trial, requests := exampleTrial(p, s, 0.5)
+		requests = compact(requests)
 		trial.count(requests)
 		trial.normal()
 		if !reflect.DeepEqual(f.Trials[i], trial) || !reflect.DeepEqual(f.Requests[i], requests) {

@@ -28,7 +28,8 @@ type Config struct {
 	ServerLogs   map[string]string // of url arms: the files that their logs are in
 	Output       string            // folder to make
 	ToolVersion  string
-	Command      []string // for the record
+	Command      []string                     // for the record
+	Repeat       func(batchrun.Plan) []string // the command that makes the planned load again; nil: none is recorded
 	Progress     Progress
 }
 

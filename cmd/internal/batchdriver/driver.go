@@ -38,6 +38,9 @@ func Run(ctx context.Context, conf Config) (batchrun.Result, error) {
 	}
 	d.run, d.plan = run, run.Plan()
 	out := batchrun.Outcome{Environment: results.CaptureEnvironment(conf.Command)}
+	if conf.Repeat != nil {
+		out.Repeat = conf.Repeat(d.plan)
+	}
 	ending := d.all(ctx)
 	out.Environment.End()
 	out.Arms, out.Warnings = d.about, d.notes
