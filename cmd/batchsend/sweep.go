@@ -55,15 +55,12 @@ func (f *runFlags) sweepRuns(ctx context.Context, stdout, stderr io.Writer, conf
 	if !candidate.Ours() {
 		return usagef("--sweep means nothing to %s, which is no server of this module", candidate.Spec)
 	}
-	var folders []*batchrun.Folder
 	var faults []error
-	for _, limit := range s.limits {
-		one := conf
-		one.Arms = map[string]servearm.Arm{batchrun.Reference: conf.Arms[batchrun.Reference], batchrun.Candidate: limited(candidate, sweepFlags[s.name], limit)}
-		one.Output = filepath.Join(conf.Output, fmt.Sprintf("%s-%d", s.name, limit))
-		one.Repeat = func(p batchrun.Plan) []string { return withLimit(f.again(p), sweepFlags[s.name], limit) }
-		if len(folders) > 0 {
-			one.Load.RPS = rate(folders[0].Plan)
+	rps := 0.0 // that was found for the first run
+	for i, limit := range s.limits {
+		one := f.withLimit(conf, s, limit)
+		if i > 0 {
+			one.Load.RPS = rps
 		}
 		_, _ = fmt.Fprintf(stderr, "%s of %d\n", s.name, limit) // as all progress, for whoever reads it
 		_, err := batchdriver.Run(ctx, one)
@@ -81,17 +78,31 @@ func (f *runFlags) sweepRuns(ctx context.Context, stdout, stderr io.Writer, conf
 		if folder.Result.Verdict.Status == results.StatusIncomplete {
 			return errors.Join(faults...)
 		}
-		folders = append(folders, folder)
+		rps = rate(folder.Plan)
 	}
-	if err := f.printSweep(stdout, s, folders); err != nil {
-		return err
+	swept, err := batchrun.FinishSweep(conf.Output, s.name, sweepFlags[s.name], f.within, s.limits)
+	if err == nil {
+		err = batchrun.ReportSweep(stdout, swept, "text")
+	}
+	if err != nil {
+		return errors.Join(append(faults, err)...)
 	}
 	_, _ = fmt.Fprintf(stderr, "results in %s\n", conf.Output) // likewise
 	return errors.Join(faults...)
 }
 
-// withLimit is the command of one run of a sweep.
-func withLimit(words []string, flag string, limit int) []string {
+// withLimit is the run with one limit.
+func (f *runFlags) withLimit(conf batchdriver.Config, s sweep, limit int) batchdriver.Config {
+	option := sweepFlags[s.name]
+	conf.Arms = maps.Clone(conf.Arms)
+	conf.Arms[batchrun.Candidate] = limited(conf.Arms[batchrun.Candidate], option, limit)
+	conf.Output = filepath.Join(conf.Output, fmt.Sprintf("%s-%d", s.name, limit))
+	conf.Repeat = func(p batchrun.Plan) []string { return alone(f.again(p), option, limit) }
+	return conf
+}
+
+// alone is the command of one run of a sweep.
+func alone(words []string, flag string, limit int) []string {
 	words = slices.DeleteFunc(words, func(w string) bool { return strings.HasPrefix(w, "--sweep") || strings.HasPrefix(w, "--candidate-set="+flag+"=") })
 	return append(words, fmt.Sprintf("--candidate-set=%s=%d", flag, limit))
 }

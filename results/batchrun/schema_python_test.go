@@ -18,8 +18,10 @@ import json, pathlib, sys
 from jsonschema import Draft202012Validator, FormatChecker
 
 schemas, run = map(pathlib.Path, sys.argv[1:])
-files = {"plan": "plan.json", "result": "result.json", "report": "report.json", "request": "raw.jsonl", "trial": "trials.jsonl"}
+files = {"plan": "plan.json", "result": "result.json", "report": "report.json", "request": "raw.jsonl", "trial": "trials.jsonl", "sweep": "sweep.json"}
 for kind, name in files.items():
+    if not (run / name).exists():
+        continue
     schema = json.loads((schemas / (kind + ".schema.json")).read_text())
     Draft202012Validator.check_schema(schema)
     validator = Draft202012Validator(schema, format_checker=FormatChecker())
@@ -72,6 +74,15 @@ func TestRunsAreValidBySchema(t *testing.T) {
 				t.Errorf("%s: %s", name, line)
 			}
 		}
+	}
+}
+
+func TestSweepsAreValidBySchema(t *testing.T) {
+	limits := []int{0, 4000}
+	dir := exampleSweep(t, limits, nil, nil)
+	finishSweep(t, dir, limits)
+	if got := validate(t, dir); !slices.Equal(got, []string{"sweep records 1"}) {
+		t.Errorf("%q", got)
 	}
 }
 

@@ -10,8 +10,8 @@ import (
 	"github.com/fanoutbench/fanoutbench/results/form"
 )
 
-// Verify recomputes every figure of a run folder and checks every hash in it. A run
-// holds when every check is OK; what cannot be read, and what could not be looked at
+// Verify recomputes every figure of a run folder, or of a sweep and its runs, and
+// checks every hash in it. A run holds when every check is OK; what cannot be read, and what could not be looked at
 // because of that, is a failed check, and so is a status other than verified. The
 // error is for a folder that is not there.
 func Verify(dir string) ([]results.Check, error) {
@@ -21,6 +21,9 @@ func Verify(dir string) ([]results.Check, error) {
 	}
 	if !st.IsDir() {
 		return nil, fmt.Errorf("batchrun: %s is a %s file, want a run folder", dir, st.Mode().Type())
+	}
+	if IsSweep(dir) {
+		return verifySweep(dir), nil
 	}
 	if !Is(dir) {
 		return nil, fmt.Errorf("batchrun: %s has no %s, want a run folder of a load test", dir, TrialsFile)

@@ -25,8 +25,7 @@ type loadPage struct {
 	OneRound                    string // the round that is drawn over time; empty without one
 	Header, Machine             [][2]string
 	Commands                    []string
-
-	PlanSHA256, RawSHA256, TrialsSHA256 string
+	Files                       [][2]string // name and sha256
 }
 
 // loadTable is a table of a report, with what is a word and what a figure.
@@ -58,7 +57,7 @@ func WriteLoad(w io.Writer, f *batchrun.Folder) error {
 		Conclusion: f.Result.Conclusion(), Decision: f.Result.Verdict.Decision,
 		Invalid: f.Result.Verdict.Invalid, Warnings: f.Result.Verdict.Warnings,
 		Header: f.Header(), Machine: f.Result.Environment.Lines(), Commands: f.Commands(),
-		PlanSHA256: f.PlanSHA256, RawSHA256: f.RawSHA256, TrialsSHA256: f.TrialsSHA256,
+		Files: [][2]string{{batchrun.PlanFile, f.PlanSHA256}, {batchrun.RawFile, f.RawSHA256}, {batchrun.TrialsFile, f.TrialsSHA256}},
 	}
 	if f.Result.Verdict.Status != results.StatusVerified {
 		v.Decision = f.Result.Verdict.Status

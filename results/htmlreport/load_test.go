@@ -77,8 +77,10 @@ func loadRun(t testing.TB, change func(*batchrun.Plan), alter func(*batchrun.Tri
 			t.Fatal(err)
 		}
 	}
-	arm := batchrun.Arm{Kind: "builtin", Restart: batchrun.RestartRound, Spec: "x", BinarySHA256: []string{form.Sum(nil)}}
-	out := batchrun.Outcome{Arms: map[string]batchrun.Arm{batchrun.Reference: arm, batchrun.Candidate: arm}, Environment: results.Environment{Command: []string{"batchsend"}}}
+	arm := func(asked batchrun.PlanArm) batchrun.Arm {
+		return batchrun.Arm{Kind: "builtin", Restart: batchrun.RestartRound, Spec: asked.Spec, Options: asked.Options, Command: []string{"fanoutserve"}, BinarySHA256: []string{form.Sum(nil)}}
+	}
+	out := batchrun.Outcome{Arms: map[string]batchrun.Arm{batchrun.Reference: arm(p.Reference), batchrun.Candidate: arm(p.Candidate)}, Environment: results.Environment{Command: []string{"batchsend"}}}
 	if _, err := r.Finish(out); err != nil {
 		t.Fatal(err)
 	}
