@@ -37,7 +37,7 @@ type runFlags struct {
 	seed                               uint64
 	margin                             float64
 	primary                            []string
-	output, sweep                      string
+	output, sweep, schedule            string
 	within                             float64
 	flags                              *pflag.FlagSet
 	given                              func(flag string) bool // on the command line
@@ -63,6 +63,7 @@ func (f *runFlags) add(c *cobra.Command) {
 	fl.Float64Var(&f.rps, "rps", 0, "requests a second of the open loop (default: half of what both arms are found to hold)")
 	fl.DurationVar(&f.duration, "duration", 3*time.Second, "of the open loop, each round and arm")
 	fl.StringVar(&f.distribution, "distribution", load.Poisson, "of the open loop's gaps: poisson or constant")
+	fl.StringVar(&f.schedule, "schedule", "", "saved schedule to replay in every round, or a folder (of a run, or its schedules) with one for each round, in place of drawn ones; rate, duration and distribution are the schedule's")
 	fl.IntVar(&f.itemCount, "item-count", 0, "items of a request, single and in the open loop (default: single requests of 50 and of 100, an open loop of 50)")
 	fl.IntVar(&f.sequential, "single-requests", 10, "single requests, one after the other, each size, round and arm; 0: none")
 	fl.IntVar(&f.queryTokens, "query-tokens", scoring.PublishedQueryTokens, "tokens of the query")

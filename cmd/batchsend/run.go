@@ -66,7 +66,7 @@ func (f *runFlags) config(ctx context.Context, stderr io.Writer) (batchdriver.Co
 		MaxFailedPct: f.maxFailed, MaxLateness: f.maxLateness, Timeout: f.timeout, ReadyTimeout: f.readyTimeout, Restart: f.restart,
 		Output: f.output, ToolVersion: toolVersion(), Command: append([]string{"batchsend"}, os.Args[1:]...), Repeat: f.again, Progress: newProgress(stderr),
 	}
-	if err := errors.Join(f.readDataset(&conf.Load), f.readLogs(&conf)); err != nil {
+	if err := errors.Join(f.readDataset(&conf.Load), f.readLogs(&conf), f.replay(&conf)); err != nil {
 		return batchdriver.Config{}, usageError{err}
 	}
 	if f.given("primary") {
@@ -123,7 +123,7 @@ func (f *runFlags) again(p batchrun.Plan) []string {
 	if r := rate(p); !f.given("rps") && r > 0 {
 		words = append(words, "--rps="+strconv.FormatFloat(r, 'g', -1, 64))
 	}
-	if !f.given("seed") {
+	if !f.given("seed") && f.schedule == "" { // whose own seed it is otherwise
 		words = append(words, "--seed="+strconv.FormatUint(p.Seed, 10))
 	}
 	return words

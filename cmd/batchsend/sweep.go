@@ -103,7 +103,9 @@ func (f *runFlags) withLimit(conf batchdriver.Config, s sweep, limit int) batchd
 
 // alone is the command of one run of a sweep.
 func alone(words []string, flag string, limit int) []string {
-	words = slices.DeleteFunc(words, func(w string) bool { return strings.HasPrefix(w, "--sweep") || strings.HasPrefix(w, "--candidate-set="+flag+"=") })
+	words = slices.DeleteFunc(words, func(w string) bool {
+		return strings.HasPrefix(w, "--sweep") || strings.HasPrefix(w, "--candidate-set="+flag+"=")
+	})
 	return append(words, fmt.Sprintf("--candidate-set=%s=%d", flag, limit))
 }
 

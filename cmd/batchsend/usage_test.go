@@ -20,6 +20,7 @@ func TestUsage(t *testing.T) {
 		"NaN as a rate":             {[]string{"--rps", "NaN"}, "--rps is NaN"},
 		"no duration":               {[]string{"--duration", "0s"}, "--duration is 0s"},
 		"distribution":              {[]string{"--distribution", "normal"}, `--distribution is "normal"`},
+		"no schedule":               {[]string{"--schedule", "/nonexistent"}, "no such file"},
 		"items":                     {[]string{"--item-count", "0"}, "--item-count is 0"},
 		"chat of many":              {[]string{"--api", "chat", "--item-count", "2"}, "--item-count is 2, want 1"},
 		"rounds":                    {[]string{"--rounds", "0"}, "--rounds is 0"},
@@ -94,7 +95,7 @@ func TestNoFolder(t *testing.T) {
 func TestHelp(t *testing.T) {
 	p := command(t, "--help").run(exitOK)
 	for flag := range strings.FieldsSeq("reference candidate set reference-set candidate-set ready-timeout rps duration distribution item-count query-tokens " +
-		"item-tokens unique-requests shared-prefix cold rounds warmup timeout output score-tolerance api dataset server-log restart seed margin sweep") {
+		"item-tokens unique-requests shared-prefix cold rounds warmup timeout output score-tolerance api dataset server-log restart seed margin sweep schedule") {
 		p.says("--" + flag + " ")
 	}
 	if strings.Contains(p.stdout.String(), serveCommand) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/fanoutbench/fanoutbench/cmd/internal/load"
 	"github.com/fanoutbench/fanoutbench/cmd/internal/scoring"
 	"github.com/fanoutbench/fanoutbench/cmd/internal/servearm"
 	"github.com/fanoutbench/fanoutbench/results/batchrun"
@@ -51,6 +52,7 @@ type Load struct {
 	RPS          float64 // 0: looked for
 	Duration     time.Duration
 	Distribution string
+	Schedules    []load.Schedule // to replay, one for each round or one for all, of this rate, duration and distribution; nil: drawn
 }
 
 // Dataset has real requests in place of made-up ones.
