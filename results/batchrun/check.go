@@ -71,6 +71,9 @@ func (p Plan) check(next int, t Trial, requests []Request) error {
 		}
 		before = r.IntendedMS
 	}
+	if err := p.checkParts(t, requests); err != nil {
+		return fmt.Errorf("trial %d (%s): %w", next+1, t.Slot(), err)
+	}
 	counted := t
 	counted.count(requests)
 	return sameRecord(t, counted)

@@ -16,6 +16,8 @@ type Outcome struct {
 	Arms        map[string]Arm
 	Environment results.Environment
 	Repeat      []string // the command that makes the load again; nil: not known
+	Clock       *Clock   // nil: not known
+	Shards      []Shard  // of a merged run
 	Warnings    []string
 	Failure     string // what ended the run before its last trial; empty: nothing did
 }
@@ -81,6 +83,7 @@ func (f *Folder) result(out Outcome) (Result, error) {
 	r := Result{
 		Schema: Schema, ToolVersion: f.Plan.ToolVersion, PlanSHA256: f.PlanSHA256, RawSHA256: f.RawSHA256, TrialsSHA256: f.TrialsSHA256,
 		Arms: portableArms(out.Arms), Trials: len(f.Trials), Environment: out.Environment, Repeat: portableAll(out.Repeat),
+		Clock: out.Clock, Shards: out.Shards,
 		Verdict: Verdict{Warnings: portableAll(out.Warnings), Failure: results.Portable(out.Failure)},
 	}
 	for _, of := range f.Requests {
@@ -97,6 +100,7 @@ func (f *Folder) result(out Outcome) (Result, error) {
 		if err != nil {
 			return r, err
 		}
+		r.Clocks = f.Plan.clocks(f.Trials, out.Shards)
 		r.Figures, r.RoundFigures, r.Summary, r.Agreement, r.Analysis, r.Verdict.Invalid = d.figures, d.rounds, d.summary, d.agreement, d.analysis, d.invalid
 	}
 	r.Verdict = r.decided()
@@ -194,6 +198,9 @@ func (r Result) check(p Plan) error {
 				return err
 			}
 		}
+	}
+	if err := r.checkShards(p); err != nil {
+		return err
 	}
 	if r.Verdict.Failure == "" && len(r.Arms) != 2 {
 		return form.Unwanted("arms", fmt.Sprintf("%d of them", len(r.Arms)), "both in a complete run")

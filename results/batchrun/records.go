@@ -72,11 +72,11 @@ type Primary struct {
 	Role   string `json:"role"`
 }
 
-// ScheduleRef names a schedule, which both arms replay: the file
-// ScheduleName(round, cell).
+// ScheduleRef names a schedule, which both arms replay: the file Name.
 type ScheduleRef struct {
 	Round    int    `json:"round"`
 	Cell     int    `json:"cell"`
+	Shard    *int   `json:"shard,omitempty"` // of a merged run: whose
 	Seed     uint64 `json:"seed"`
 	Requests int    `json:"requests"` // arrivals that were drawn
 	SHA256   string `json:"sha256"`   // of the file's bytes
@@ -114,9 +114,11 @@ type Plan struct {
 	MarginPct float64   `json:"margin_pct,omitempty"` // slow-down, in per cent of the reference, that still counts as equal
 	Primary   []Primary `json:"primary,omitempty"`
 
-	// Of a run that has a part of the load, beside others that have the rest.
-	Shard  *int `json:"shard,omitempty"`
-	Shards int  `json:"shards,omitempty"`
+	// Of a run that has a part of the load, beside others that have the rest, or that is
+	// put together from all of them. Rates are those of all shards together.
+	Shard  *int   `json:"shard,omitempty"`
+	Shards int    `json:"shards,omitempty"`
+	Parts  []Part `json:"parts,omitempty"`
 }
 
 // Spread is one prefill batch that items of a request were in.
@@ -134,8 +136,9 @@ type Request struct {
 	Round       int      `json:"round"`
 	Cell        int      `json:"cell"`
 	Arm         string   `json:"arm"`
-	Index       int      `json:"index"`          // in the trial, by intended time
-	Body        int      `json:"body,omitempty"` // which of the unique requests; absent: 0
+	Shard       *int     `json:"shard,omitempty"` // of a merged run: whose it is
+	Index       int      `json:"index"`           // in the trial, by intended time
+	Body        int      `json:"body,omitempty"`  // which of the unique requests; absent: 0
 	IntendedMS  float64  `json:"intended_ms"`
 	SentMS      *float64 `json:"sent_ms,omitempty"`
 	FirstByteMS *float64 `json:"first_byte_ms,omitempty"`
@@ -192,22 +195,23 @@ type Lateness struct {
 
 // Trial is one line of trials.jsonl: one arm's pass through one cell in one round.
 type Trial struct {
-	Round     int       `json:"round"`
-	Cell      int       `json:"cell"`
-	Arm       string    `json:"arm"`
-	Position  int       `json:"position"` // 0: ran first of the two
-	StartedAt time.Time `json:"started_at"`
-	WallMS    float64   `json:"wall_ms"`          // to the last answer
-	Fresh     bool      `json:"fresh"`            // its server was started for this round
-	Requests  int       `json:"requests"`         // lines in raw.jsonl
-	Failed    int       `json:"failed"`           // those with an error
-	Unsent    int       `json:"unsent"`           // those of them without sent_ms
-	Lateness  *Lateness `json:"lateness"`         // null where nothing was sent
-	Valid     bool      `json:"valid"`            // as the sender judged
-	Reasons   []string  `json:"reasons"`          // why not
-	Judged    *Judged   `json:"judged,omitempty"` // by what
-	Sender    Sender    `json:"sender"`
-	Evidence  string    `json:"evidence"` // where prefills and items come from: "admissions", "log", or "" for nowhere
+	Round     int         `json:"round"`
+	Cell      int         `json:"cell"`
+	Arm       string      `json:"arm"`
+	Position  int         `json:"position"` // 0: ran first of the two
+	StartedAt time.Time   `json:"started_at"`
+	WallMS    float64     `json:"wall_ms"`          // to the last answer
+	Fresh     bool        `json:"fresh"`            // its server was started for this round
+	Requests  int         `json:"requests"`         // lines in raw.jsonl
+	Failed    int         `json:"failed"`           // those with an error
+	Unsent    int         `json:"unsent"`           // those of them without sent_ms
+	Lateness  *Lateness   `json:"lateness"`         // null where nothing was sent
+	Valid     bool        `json:"valid"`            // as the sender judged
+	Reasons   []string    `json:"reasons"`          // why not
+	Judged    *Judged     `json:"judged,omitempty"` // by what
+	Sender    Sender      `json:"sender"`
+	Parts     []TrialPart `json:"parts,omitempty"` // of a merged run, by shard
+	Evidence  string      `json:"evidence"`        // where prefills and items come from: "admissions", "log", or "" for nowhere
 }
 
 // Arm is one arm as it ran.

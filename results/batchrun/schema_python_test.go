@@ -62,6 +62,8 @@ func TestRunsAreValidBySchema(t *testing.T) {
 	stream.API, stream.Primary, stream.MarginPct = APIChat, nil, 0
 	for name, dir := range map[string]string{
 		"verified": withReport(t, examplePlan(7), nil),
+		"a shard":  exampleShard{shard: 1, shards: 2}.run(t),
+		"merged":   merged(t, exampleShards(t, 2, nil)).Dir,
 		"invalid and bare": withReport(t, stream, func(trial *Trial, q []Request) {
 			trial.Valid, trial.Reasons, trial.Judged = false, []string{"late"}, nil
 			for i := range q {

@@ -49,6 +49,10 @@ var schemaRules = map[string]object{
 	"name": schemagen.Lengths(1, 200), "option": schemagen.Lengths(1, 200), "within_pct": schemagen.AtLeast(0), "runs": schemagen.Items(1, MaxSweepRuns), "limit": schemagen.Between(0, maxSweepLimit),
 	"folder": {{"pattern", "^[^/]+$"}}, "SweepRun.status": schemagen.OneOf(results.StatusVerified, results.StatusInvalid), "points": schemagen.Items(1, MaxSweepRuns), "recommended": schemagen.Between(0, maxSweepLimit), "batches": {}, "SweepPoint.batches": schemagen.AtLeast(1),
 
+	// Shards.
+	"parts": schemagen.Items(1, MaxShards), "Clock.start_monotonic": schemagen.AtLeast(0), "Clock.end_monotonic": schemagen.AtLeast(0), "overlap_pct": schemagen.Between(0, 100), "Result.shards": schemagen.Items(1, MaxShards),
+	"Shard.status": schemagen.OneOf(results.StatusVerified, results.StatusInvalid),
+
 	// Places.
 	"round": schemagen.Between(0, MaxRounds-1), "cell": schemagen.Between(0, MaxCells-1), "arm": arms, "position": schemagen.Between(0, 1),
 	"index": schemagen.AtLeast(0), "body": schemagen.Between(0, MaxUnique-1), "metric": schemagen.OneOf(Metrics...),

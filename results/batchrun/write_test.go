@@ -222,6 +222,9 @@ func TestPlanValidate(t *testing.T) {
 		"primary[1] is":          func(p *Plan) { p.Primary[1] = p.Primary[0] },
 		"shards":                 func(p *Plan) { p.Shards = 2 },
 		"shard is 3":             func(p *Plan) { p.Shard, p.Shards = &shard, 3 },
+		"cells[0] is \"single":   func(p *Plan) { p.Shard, p.Shards = &shard, 4 },
+		"both or none":           func(p *Plan) { p.Shard, p.Shards, p.Parts = &shard, 4, make([]Part, 4) },
+		"parts is":               func(p *Plan) { p.Shards, p.Parts = 4, make([]Part, 3) },
 	} {
 		p := examplePlan(2)
 		if err := p.Validate(); err != nil {
