@@ -25,6 +25,7 @@ type fake struct {
 	mu     sync.Mutex
 	scored atomic.Int64
 	log    io.Writer // of lines about prefill batches
+	name   func(rid string)
 }
 
 // serve starts it, for a url arm.
@@ -79,6 +80,7 @@ func (f *fake) score(w http.ResponseWriter, r *http.Request) {
 		Query  string   `json:"query"`
 		Items  []string `json:"items"`
 		Labels []int64  `json:"label_token_ids"`
+		RID    any      `json:"rid"`
 	}
 	if !read(w, r, &q) {
 		return
@@ -93,6 +95,9 @@ func (f *fake) score(w http.ResponseWriter, r *http.Request) {
 	}
 	if q.Query != "Q" { // the question whether the labels are known
 		f.scored.Add(1)
+		if f.name != nil {
+			f.name(fmt.Sprint(q.RID))
+		}
 		if f.fault != nil && f.fault(f, w, len(q.Items)) {
 			return
 		}

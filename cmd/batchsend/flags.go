@@ -38,6 +38,9 @@ type runFlags struct {
 	margin                             float64
 	primary                            []string
 	output, sweep, schedule            string
+	shard, startAt                     string
+	shardAt, shards                    int       // as --shard says; no shards: the whole load
+	start                              time.Time // as --start-at says
 	within                             float64
 	flags                              *pflag.FlagSet
 	given                              func(flag string) bool // on the command line
@@ -86,6 +89,8 @@ func (f *runFlags) add(c *cobra.Command) {
 	fl.Float64Var(&f.margin, "margin", 5, "slow-down, in per cent, that still counts as equal")
 	fl.StringSliceVar(&f.primary, "primary", nil, "metrics, of every cell, that the verdict is about; empty decides nothing (default: avg_ms and p90_ms of the open loop, superiority, and leading_ms, non-inferiority)")
 	fl.StringVar(&f.output, "output", "", "run folder to make (default: runs/ and the UTC time)")
+	fl.StringVar(&f.shard, "shard", "", "I/N: send part I, from 0, of an open loop that is split over N machines; see merge")
+	fl.StringVar(&f.startAt, "start-at", "", "of a shard: when the first trial is to start (RFC 3339, as 2026-01-31T12:00:00Z), the same for all; the others follow at equal distances")
 	fl.StringVar(&f.sweep, "sweep", "", "max-tokens=0,2048,...: run once for each limit of the candidate's messages; 0: no limit")
 	fl.Float64Var(&f.within, "sweep-within", 10, "per cent that the leading request may be slower than the reference's for a limit to be recommended")
 }
@@ -130,6 +135,9 @@ func (f *runFlags) check() error {
 		if _, err := parseSweep(f.sweep); err != nil {
 			return usageError{err}
 		}
+	}
+	if err := f.checkShard(); err != nil {
+		return err
 	}
 	for _, m := range f.primary {
 		if !slices.Contains(batchrun.Metrics, m) {
@@ -190,7 +198,7 @@ func (f *runFlags) load() batchdriver.Load {
 	if f.itemCount > 0 {
 		l.Singles, l.Items = []int{f.itemCount}, f.itemCount
 	}
-	if f.sequential == 0 {
+	if f.sequential == 0 || f.shards > 0 { // a shard has a part of the open loop alone
 		l.Singles = nil
 	}
 	return l

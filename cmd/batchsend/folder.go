@@ -74,10 +74,18 @@ func verified(f *batchrun.Folder) error {
 
 func newVerify() *cobra.Command {
 	return &cobra.Command{
-		Use: "verify DIR", Args: exactly(1, "the folder of a run or of a sweep"),
+		Use: "verify DIR [SHARD...]",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usagef("verify: no arguments, want the folder of a run or of a sweep, and of a merged run those of its shards; see batchsend --help")
+			}
+			return nil
+		},
 		Short: "compute every figure of a run, or of a sweep and its runs, anew and check every hash",
+		Long: "Compute every figure of a run, or of a sweep and its runs, anew and check every hash.\n" +
+			"A merged run is also put together again from the folders of its shards, where they are given.",
 		RunE: func(c *cobra.Command, args []string) error {
-			checks, err := batchrun.Verify(args[0])
+			checks, err := batchrun.Verify(args[0], args[1:]...)
 			if err != nil {
 				return err
 			}

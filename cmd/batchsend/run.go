@@ -64,7 +64,10 @@ func (f *runFlags) config(ctx context.Context, stderr io.Writer) (batchdriver.Co
 	conf := batchdriver.Config{
 		Arms: arms, Load: f.load(), Rounds: f.rounds, Warmup: f.warmup, Seed: f.seed, MarginPct: f.margin,
 		MaxFailedPct: f.maxFailed, MaxLateness: f.maxLateness, Timeout: f.timeout, ReadyTimeout: f.readyTimeout, Restart: f.restart,
-		Output: f.output, ToolVersion: toolVersion(), Command: append([]string{"batchsend"}, os.Args[1:]...), Repeat: f.again, Progress: newProgress(stderr),
+		Shard: f.shardAt, Shards: f.shards, StartAt: f.start, Output: f.output, ToolVersion: toolVersion(), Command: append([]string{"batchsend"}, os.Args[1:]...), Repeat: f.again, Progress: newProgress(stderr),
+	}
+	if err := f.checkTolerance(arms); err != nil {
+		return batchdriver.Config{}, err
 	}
 	if err := errors.Join(f.readDataset(&conf.Load), f.readLogs(&conf), f.replay(&conf)); err != nil {
 		return batchdriver.Config{}, usageError{err}
@@ -115,7 +118,7 @@ func (f *runFlags) again(p batchrun.Plan) []string {
 			}
 		}
 		for _, v := range values {
-			if flag.Name != "output" {
+			if flag.Name != "output" && flag.Name != "start-at" {
 				words = append(words, "--"+flag.Name+"="+v)
 			}
 		}

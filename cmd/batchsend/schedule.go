@@ -101,7 +101,7 @@ func (f *runFlags) asSaid(conf *batchdriver.Config, files []string) error {
 	if l.Dataset != nil {
 		want.Unique = len(l.Dataset.Prompts)
 	}
-	want.Shard, want.Shards = 0, 1
+	want.Shard, want.Shards = f.shardAt, max(1, f.shards)
 	seeds := batchdriver.ScheduleSeeds(f.seed, conf.Rounds)
 	for i, s := range l.Schedules {
 		want.Seed = s.Seed

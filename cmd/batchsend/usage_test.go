@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -57,6 +58,20 @@ func TestUsage(t *testing.T) {
 		"a limit twice":             {[]string{"--sweep", "max-tokens=5,5"}, "--sweep"},
 		"a negative limit":          {[]string{"--sweep", "max-tokens=-5"}, "--sweep"},
 		"the share of a sweep":      {[]string{"--sweep-within", "-1"}, "--sweep-within is -1"},
+		"a shard that is none":      {[]string{"--shard", "2/2"}, `--shard is "2/2"`},
+		"a shard of nothing":        {[]string{"--shard", "1"}, `--shard is "1"`},
+		"a shard and more":          {[]string{"--shard", "0/2/3"}, `--shard is "0/2/3"`},
+		"a shard's rate":            {[]string{"--shard", "0/2", "--seed", "1"}, "--rps is not given"},
+		"a shard's seed":            {[]string{"--shard", "0/2", "--rps", "5"}, "--seed is not given"},
+		"single requests, split":    {[]string{"--shard", "0/2", "--rps", "5", "--seed", "1", "--single-requests", "3"}, "--single-requests is 3, want none"},
+		"a sweep, split":            {[]string{"--shard", "0/2", "--rps", "5", "--seed", "1", "--sweep", "max-tokens=0"}, "--sweep means nothing with --shard"},
+		"a shard's tolerance":       {[]string{"--shard", "0/2", "--rps", "5", "--seed", "1", "--candidate", "url:http://127.0.0.1:1"}, "--score-tolerance is not given"},
+		"a start of no shard":       {[]string{"--start-at", "2026-01-31T12:00:00Z"}, "--start-at means nothing"},
+		"a start that is no time":   {[]string{"--shard", "0/2", "--rps", "5", "--seed", "1", "--start-at", "noon"}, `--start-at is "noon"`},
+		"a start in the past":       {[]string{"--shard", "0/2", "--rps", "5", "--seed", "1", "--start-at", "2001-01-31T12:00:00Z"}, "which has passed"},
+		"merge of nothing":          {[]string{"merge"}, "merge: no arguments"},
+		"merge into nothing":        {[]string{"merge", "x"}, "--output is not given"},
+		"verify of nothing":         {[]string{"verify"}, "verify: no arguments"},
 		"report of nothing":         {[]string{"report"}, "report: 0 arguments"},
 		"a format":                  {[]string{"report", "x", "--format", "pdf"}, `--format is "pdf"`},
 		"gate's margin":             {[]string{"gate", "x", "--margin", "much"}, `--margin is "much"`},
@@ -64,7 +79,7 @@ func TestUsage(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := command(t, k.args...)
-			if k.args[0] != "report" && k.args[0] != "gate" {
+			if !slices.Contains([]string{"report", "gate", "merge", "verify"}, k.args[0]) {
 				p.output = filepath.Join(t.TempDir(), "run")
 				p.args = append(p.args, "--output", p.output)
 			}
@@ -95,7 +110,7 @@ func TestNoFolder(t *testing.T) {
 func TestHelp(t *testing.T) {
 	p := command(t, "--help").run(exitOK)
 	for flag := range strings.FieldsSeq("reference candidate set reference-set candidate-set ready-timeout rps duration distribution item-count query-tokens " +
-		"item-tokens unique-requests shared-prefix cold rounds warmup timeout output score-tolerance api dataset server-log restart seed margin sweep schedule") {
+		"item-tokens unique-requests shared-prefix cold rounds warmup timeout output score-tolerance api dataset server-log restart seed margin sweep schedule shard") {
 		p.says("--" + flag + " ")
 	}
 	if strings.Contains(p.stdout.String(), serveCommand) {

@@ -142,6 +142,19 @@ func TestVerifyFindsChanges(t *testing.T) {
 	}
 }
 
+// A run whose servers say nothing of their items holds as well.
+func TestVerifyWithoutEvidence(t *testing.T) {
+	dir, _ := exampleRun(t, examplePlan(7), func(trial *Trial, q []Request) {
+		trial.Evidence = ""
+		for i := range q {
+			q[i].Prefills, q[i].FirstItemMS, q[i].LastItemMS, q[i].LeadingMS = nil, nil, nil, nil
+		}
+	})
+	if names := failed(t, dir); len(names) > 0 {
+		t.Errorf("failed checks %q", names)
+	}
+}
+
 // swapArms gives the candidate the reference's histograms.
 func swapArms(t *testing.T, dir string) {
 	t.Helper()

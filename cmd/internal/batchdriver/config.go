@@ -27,6 +27,9 @@ type Config struct {
 	ReadyTimeout time.Duration     // of a server's start
 	Restart      string            // batchrun.RestartRound or RestartRun
 	ServerLogs   map[string]string // of url arms: the files that their logs are in
+	Shard        int               // which part of the open loops, from 0
+	Shards       int               // of how many; 0: the whole load
+	StartAt      time.Time         // of the first trial, and of the others at equal distances from it, see pace; zero: as soon as can be
 	Output       string            // folder to make
 	ToolVersion  string
 	Command      []string                     // for the record

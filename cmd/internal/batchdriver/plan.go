@@ -36,6 +36,9 @@ func plan(conf *Config, r *requests, rps, tolerance float64) (batchrun.Plan, map
 	if l.Dataset != nil {
 		p.QueryTokens, p.ItemTokens, p.DatasetSHA256 = 0, 0, l.Dataset.SHA256
 	}
+	if conf.Shards > 0 {
+		p.Shard, p.Shards = &conf.Shard, conf.Shards
+	}
 	coins := rand.New(rand.NewPCG(conf.Seed, drawCoins))
 	for range p.Rounds {
 		p.First = append(p.First, arms[coins.IntN(2)])
@@ -85,7 +88,7 @@ func schedulesOf(conf *Config, p *batchrun.Plan) (map[[2]int]load.Schedule, erro
 			if !c.Open() {
 				continue
 			}
-			spec := load.Spec{Seed: seeds[len(p.Schedules)], Distribution: c.Kind, RPS: c.RPS, Seconds: c.Seconds, Unique: p.UniqueRequests, Shards: 1}
+			spec := load.Spec{Seed: seeds[len(p.Schedules)], Distribution: c.Kind, RPS: c.RPS, Seconds: c.Seconds, Unique: p.UniqueRequests, Shard: conf.Shard, Shards: max(1, conf.Shards)}
 			s, err := scheduleOf(conf.Load.Schedules, round, spec)
 			if err != nil {
 				return nil, fmt.Errorf("round %d: %w", round, err)
