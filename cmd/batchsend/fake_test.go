@@ -19,6 +19,7 @@ import (
 type fake struct {
 	fault  func(f *fake, w http.ResponseWriter, items int) (done bool) // nil: none
 	alter  func(scores [][]float64)
+	mute   bool          // it does not say how many tokens a text has
 	extra  bool          // a token before each text
 	close  bool          // each connection after its answer
 	delay  time.Duration // of each request, one after the other
@@ -33,7 +34,9 @@ func (f *fake) serve(t *testing.T) string {
 	t.Helper()
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /health", func(http.ResponseWriter, *http.Request) {})
-	mux.HandleFunc("POST /tokenize", f.tokenize)
+	if !f.mute {
+		mux.HandleFunc("POST /tokenize", f.tokenize)
+	}
 	mux.HandleFunc("POST /v1/score", f.score)
 	s := httptest.NewServer(mux)
 	t.Cleanup(s.Close)

@@ -37,7 +37,7 @@ type runFlags struct {
 	seed                               uint64
 	margin                             float64
 	primary                            []string
-	output, sweep, schedule            string
+	output, sweep, schedule, tokenizer string
 	shard, startAt                     string
 	shardAt, shards                    int       // as --shard says; no shards: the whole load
 	start                              time.Time // as --start-at says
@@ -79,6 +79,7 @@ func (f *runFlags) add(c *cobra.Command) {
 	fl.IntVar(&f.outputTokens, "output-tokens", 16, "tokens of each answer; of completions and chat")
 	fl.BoolVar(&f.stream, "stream", true, "stream the answers; of completions and chat")
 	fl.StringVar(&f.dataset, "dataset", "", "file of real requests, a line of JSON each, in place of made-up ones")
+	fl.StringVar(&f.tokenizer, "tokenizer", "", "tokenizer.json of the served model, to count tokens by where a server is not of this module and may not have /tokenize")
 	fl.IntVar(&f.rounds, "rounds", 6, "rounds, 1 to 1000; below 6 no interval exists")
 	fl.IntVar(&f.warmup, "warmup", 3, "requests of each size to every fresh server, in no record")
 	fl.DurationVar(&f.timeout, "timeout", 30*time.Second, "of one request, from its sending")

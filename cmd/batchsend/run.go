@@ -69,7 +69,7 @@ func (f *runFlags) config(ctx context.Context, stderr io.Writer) (batchdriver.Co
 	if err := f.checkTolerance(arms); err != nil {
 		return batchdriver.Config{}, err
 	}
-	if err := errors.Join(f.readDataset(&conf.Load), f.readLogs(&conf), f.replay(&conf)); err != nil {
+	if err := errors.Join(f.readDataset(&conf.Load), f.readTokenizer(&conf), f.readLogs(&conf), f.replay(&conf)); err != nil {
 		return batchdriver.Config{}, usageError{err}
 	}
 	if f.given("primary") {

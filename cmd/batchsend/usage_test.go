@@ -41,6 +41,9 @@ func TestUsage(t *testing.T) {
 		"output tokens":             {[]string{"--api", "chat", "--output-tokens", "0"}, "--output-tokens is 0"},
 		"output tokens of a score":  {[]string{"--output-tokens", "4"}, "--output-tokens means nothing"},
 		"a stream of scores":        {[]string{"--stream"}, "--stream means nothing"},
+		"no tokenizer":              {[]string{"--tokenizer", "/nonexistent.json", "--candidate", "url:http://127.0.0.1:1"}, "no such file"},
+		"a tokenizer of nobody":     {[]string{"--tokenizer", "x"}, "--tokenizer x means nothing"},
+		"a file that is none":       {[]string{"--tokenizer", "testdata/run.txt", "--candidate", "url:http://127.0.0.1:1"}, "--tokenizer testdata/run.txt: "},
 		"no data set":               {[]string{"--dataset", "/nonexistent.jsonl"}, "no such file"},
 		"data set and items":        {[]string{"--dataset", "x", "--item-count", "4"}, "--item-count means nothing with --dataset"},
 		"a word for an arm":         {[]string{"--candidate", "batch"}, `candidate: arm "batch"`},
@@ -110,7 +113,7 @@ func TestNoFolder(t *testing.T) {
 func TestHelp(t *testing.T) {
 	p := command(t, "--help").run(exitOK)
 	for flag := range strings.FieldsSeq("reference candidate set reference-set candidate-set ready-timeout rps duration distribution item-count query-tokens " +
-		"item-tokens unique-requests shared-prefix cold rounds warmup timeout output score-tolerance api dataset server-log restart seed margin sweep schedule shard") {
+		"item-tokens unique-requests shared-prefix cold rounds warmup timeout output score-tolerance api dataset server-log restart seed margin sweep schedule shard tokenizer") {
 		p.says("--" + flag + " ")
 	}
 	if strings.Contains(p.stdout.String(), serveCommand) {

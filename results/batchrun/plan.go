@@ -163,8 +163,11 @@ func (p Plan) checkNames() error {
 	if !slices.Contains(apis, p.API) {
 		return form.Unwanted("api", p.API, "one of %q", apis)
 	}
-	if p.DatasetSHA256 != "" {
-		if err := form.CheckHash("dataset_sha256", p.DatasetSHA256); err != nil {
+	for name, sum := range map[string]string{"dataset_sha256": p.DatasetSHA256, "tokenizer_sha256": p.TokenizerSHA256} {
+		if sum == "" {
+			continue
+		}
+		if err := form.CheckHash(name, sum); err != nil {
 			return err
 		}
 	}

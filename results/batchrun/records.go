@@ -95,16 +95,17 @@ type Plan struct {
 	Cells       []Cell   `json:"cells"`
 	First       []string `json:"first"` // the arm that goes first, by round
 
-	API            string  `json:"api"`
-	QueryTokens    int     `json:"query_tokens"`    // of a request's query; 0 with a data set
-	ItemTokens     int     `json:"item_tokens"`     // of each item; 0 with a data set
-	UniqueRequests int     `json:"unique_requests"` // different bodies, used in turn
-	Labels         []int64 `json:"labels"`          // token ids whose scores are asked for
-	Cold           bool    `json:"cold"`            // no request finds another's prefix in the cache
-	SharedPrefix   bool    `json:"shared_prefix"`   // different bodies begin alike
-	DatasetSHA256  string  `json:"dataset_sha256,omitempty"`
-	RequestsSHA256 string  `json:"requests_sha256"` // of the bodies, in order
-	TimeoutMS      float64 `json:"timeout_ms"`      // of a request, from its sending
+	API             string  `json:"api"`
+	QueryTokens     int     `json:"query_tokens"`    // of a request's query; 0 with a data set
+	ItemTokens      int     `json:"item_tokens"`     // of each item; 0 with a data set
+	UniqueRequests  int     `json:"unique_requests"` // different bodies, used in turn
+	Labels          []int64 `json:"labels"`          // token ids whose scores are asked for
+	Cold            bool    `json:"cold"`            // no request finds another's prefix in the cache
+	SharedPrefix    bool    `json:"shared_prefix"`   // different bodies begin alike
+	DatasetSHA256   string  `json:"dataset_sha256,omitempty"`
+	TokenizerSHA256 string  `json:"tokenizer_sha256,omitempty"` // of the file by which tokens were counted, of servers that are not of this module; absent: all were asked
+	RequestsSHA256  string  `json:"requests_sha256"`            // of the bodies, in order
+	TimeoutMS       float64 `json:"timeout_ms"`                 // of a request, from its sending
 
 	ScoreTolerance float64       `json:"score_tolerance"` // how far the arms' scores may lie apart
 	MaxFailedPct   float64       `json:"max_failed_pct"`  // of a trial's requests, before the run is invalid

@@ -192,6 +192,7 @@ func TestPlanValidate(t *testing.T) {
 		"api":                    func(p *Plan) { p.API = "embed" },
 		"requests_sha256":        func(p *Plan) { p.RequestsSHA256 = "" },
 		"dataset_sha256":         func(p *Plan) { p.DatasetSHA256 = "x" },
+		"tokenizer_sha256":       func(p *Plan) { p.TokenizerSHA256 = "x" },
 		"rounds":                 func(p *Plan) { p.Rounds = 0 },
 		"warmup":                 func(p *Plan) { p.Warmup = -1 },
 		"unique_requests":        func(p *Plan) { p.UniqueRequests = 0 },

@@ -55,6 +55,7 @@ type Load struct {
 	RPS          float64 // 0: looked for
 	Duration     time.Duration
 	Distribution string
+	Tokenizer    *Tokenizer      // of the served model, for servers that are not of this module; nil: they are asked
 	Schedules    []load.Schedule // to replay, one for each round or one for all, of this rate, duration and distribution; nil: drawn
 }
 
@@ -62,6 +63,12 @@ type Load struct {
 type Dataset struct {
 	Prompts []scoring.Prompt
 	SHA256  string
+}
+
+// Tokenizer is one that was read from a file.
+type Tokenizer struct {
+	Encode func(text string) ([]int64, error)
+	SHA256 string // of the file
 }
 
 // Progress hears how far a run is.

@@ -36,6 +36,9 @@ func plan(conf *Config, r *requests, rps, tolerance float64) (batchrun.Plan, map
 	if l.Dataset != nil {
 		p.QueryTokens, p.ItemTokens, p.DatasetSHA256 = 0, 0, l.Dataset.SHA256
 	}
+	if l.Tokenizer != nil {
+		p.TokenizerSHA256 = l.Tokenizer.SHA256
+	}
 	if conf.Shards > 0 {
 		p.Shard, p.Shards = &conf.Shard, conf.Shards
 	}
