@@ -137,6 +137,9 @@ func (p Plan) checkRequest(t Trial, index int, r Request) error {
 			return err
 		}
 	}
+	if len(r.Scores) > 0 && ScoresSHA256(r.Scores) != r.ScoresSHA256 {
+		return form.Unwanted("scores_sha256", r.ScoresSHA256, "%s, that of the scores", ScoresSHA256(r.Scores))
+	}
 	if err := r.checkTimes(); err != nil {
 		return err
 	}

@@ -66,6 +66,7 @@ func mergeFolders(dirs []string) (*merging, error) {
 		if sums[f], err = results.HashFile(filepath.Join(dir, ResultFile)); err != nil {
 			return nil, err
 		}
+		f.restore()
 		shards = append(shards, f)
 	}
 	if err := together(shards); err != nil {
@@ -317,8 +318,9 @@ func (m *merging) encoded() (plan, trials, raw []byte, err error) {
 	if _, plan, err = settle[Plan](m.plan, encodeFile); err != nil {
 		return nil, nil, nil, err
 	}
+	written := writer{}
 	for i, t := range m.trials {
-		requests := compact(m.requests[i])
+		requests := written.compact(m.requests[i])
 		t.count(requests)
 		_, line, err := settle[Trial](t, encodeLine)
 		if err != nil {

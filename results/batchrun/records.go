@@ -147,11 +147,12 @@ type Request struct {
 	Status      int      `json:"status,omitempty"`
 	Error       string   `json:"error,omitempty"` // why it failed; absent: it was answered as it should be
 
-	PromptTokens    int       `json:"prompt_tokens,omitempty"` // as the answer says
-	ScoresSHA256    string    `json:"scores_sha256,omitempty"`
-	ScoreDifference *float64  `json:"score_difference,omitempty"` // largest, from the first good answer of the reference to the same body
-	TokenMS         []float64 `json:"token_ms,omitempty"`         // of a stream: arrival of each token, from the start
-	ChunkMS         []float64 `json:"chunk_ms,omitempty"`         // of a stream: arrival of each chunk, from the start
+	PromptTokens    int         `json:"prompt_tokens,omitempty"`    // as the answer says
+	ScoresSHA256    string      `json:"scores_sha256,omitempty"`    // absent of an answer: that of the one before to the same body, by the same arm in the same cell
+	Scores          [][]float64 `json:"scores,omitempty"`           // beside their hash, of body 0 if there are not many: an item a row, a label a column
+	ScoreDifference *float64    `json:"score_difference,omitempty"` // largest, from the first good answer of the reference to the same body
+	TokenMS         []float64   `json:"token_ms,omitempty"`         // of a stream: arrival of each token, from the start
+	ChunkMS         []float64   `json:"chunk_ms,omitempty"`         // of a stream: arrival of each chunk, from the start
 
 	Prefills    []Spread `json:"prefills,omitempty"`      // the batches its items were in, in their order
 	FirstItemMS *float64 `json:"first_item_ms,omitempty"` // arrival of its first item at the scheduler

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 
@@ -19,6 +20,7 @@ type Run struct {
 	planSum string
 	raw     *appended
 	trials  *appended
+	written writer
 	next    int   // trials that are there
 	broken  error // the failed write after which nothing more is written
 	closed  bool
@@ -49,7 +51,7 @@ func Create(dir string, plan Plan) (*Run, error) {
 		}
 		return nil, fmt.Errorf("batchrun: run folder: %w", err)
 	}
-	r := &Run{dir: dir, plan: plan, planSum: form.Sum(b)}
+	r := &Run{dir: dir, plan: plan, planSum: form.Sum(b), written: writer{}}
 	if err := r.begin(b); err != nil {
 		return nil, errors.Join(fmt.Errorf("batchrun: begin run %s: %w", dir, err), os.RemoveAll(dir))
 	}
@@ -96,7 +98,8 @@ func (r *Run) Append(t Trial, requests []Request) error {
 	if r.closed {
 		return fmt.Errorf("batchrun: append to %s: the run is finished", r.dir)
 	}
-	requests = compact(requests)
+	written := maps.Clone(r.written)
+	requests = written.compact(requests)
 	t.count(requests)
 	t, line, err := settle[Trial](t, encodeLine)
 	if err != nil {
@@ -123,6 +126,7 @@ func (r *Run) Append(t Trial, requests []Request) error {
 		return r.broken
 	}
 	r.next++
+	r.written = written
 	return nil
 }
 

@@ -37,10 +37,10 @@ func TestRunReadsBack(t *testing.T) {
 	if len(f.Trials) != p.Len() || len(f.Trials) != 54 || result.Requests != 9*2*(8+8+40) {
 		t.Errorf("%d trials, %d requests", len(f.Trials), result.Requests)
 	}
-	i := 0
+	i, w := 0, writer{}
 	for s := range p.Trials() {
 		trial, requests := exampleTrial(p, s, 0.5)
-		requests = compact(requests)
+		requests = w.compact(requests)
 		trial.count(requests)
 		trial.normal()
 		if !reflect.DeepEqual(f.Trials[i], trial) || !reflect.DeepEqual(f.Requests[i], requests) {

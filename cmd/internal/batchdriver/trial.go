@@ -163,7 +163,7 @@ func (d *driver) answered(t *loaded, r *batchrun.Request, s load.Sent, a scoring
 	if d.plan.API != scoring.Score {
 		return
 	}
-	r.ScoresSHA256 = a.ScoresSHA256()
+	r.ScoresSHA256, r.Scores = a.ScoresSHA256(), a.Scores
 	key := bodyKey{t.cell.Items, r.Body}
 	base, known := d.requests.base[key]
 	if !known {
