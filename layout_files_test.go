@@ -183,16 +183,19 @@ func runFindings(files []treeFile) []string {
 // requirement matches a line that requires a module in a go.mod, or a package in requirements.txt;
 // tool one that names a program in a tool block.
 var (
-	requirement = regexp.MustCompile(`(?m)^(?:\t|require )?([\w./-]+)(?: v|==)(\d[\w.-]*)`)
+	requirement = regexp.MustCompile(`(?m)^(?:\t|require )?([\w./-]+)(?: v|==)(\d[\w.-]*)( // indirect)?`)
 	tool        = regexp.MustCompile(`(?m)^\t(\S+)$`)
 )
 
-// required has the names and versions that a file requires: of tools/go.mod only the modules of the
-// tools, not the many that those pull in.
+// generator is the module of the program that writes the CPU kernels.
+const generator = "runtime/model/kernels/avogen/go.mod"
+
+// required has the names and versions that a file requires: of tools/go.mod and the generator's only
+// the modules that are used, not the many that those pull in.
 func required(f treeFile) [][2]string {
 	var all [][2]string
 	for _, m := range requirement.FindAllStringSubmatch(f.text, -1) {
-		named := f.path != "tools/go.mod"
+		named := m[3] == "" || f.path != "tools/go.mod" && f.path != generator
 		for _, t := range tool.FindAllStringSubmatch(f.text, -1) {
 			named = named || matches(m[1]+"/...", t[1])
 		}
@@ -213,7 +216,7 @@ func dependencyFindings(files []treeFile) []string {
 	}
 	var found []string
 	for _, f := range files {
-		if !slices.Contains([]string{"go.mod", "tools/go.mod", "scripts/requirements.txt"}, f.path) {
+		if !slices.Contains([]string{"go.mod", "tools/go.mod", generator, "scripts/requirements.txt"}, f.path) {
 			continue
 		}
 		for _, r := range required(f) {

@@ -61,11 +61,13 @@ func TestFindersOnMadeUpTrees(t *testing.T) {
 			{"docs/dependencies.md", "| a.b/c | v1.2.0 | x |\n| a.b/tools (lint) | v0.8.2 | x |\n| old | 1.0 | x |\nPulled in: x.y/z v0.1.0 (day), foo 2.0, bar 3.0."},
 			{"go.mod", "module m\n\ngo 1.26.0\n\nrequire a.b/c v1.2.0\n\nrequire (\n\tx.y/z v0.1.0 // indirect\n\ta.b/new v0.1.0\n\ta.b/c/v2 v1.2.0\n)\n"},
 			{"tools/go.mod", "module m/tools\n\ntool (\n\ta.b/tools/cmd/lint\n\ta.b/other\n)\n\nrequire (\n\ta.b/tools v0.8.2 // indirect\n\ta.b/other v1.0.0\n\tq.r/s v1.0.0 // indirect\n)\n"},
+			{"runtime/model/kernels/avogen/go.mod", "module m/avogen\n\nrequire a.b/asm v0.5.0\n\nrequire q.r/s v1.0.0 // indirect\n"},
 			{"scripts/requirements.txt", "# why\nold==1.1\nfoo==2.0\n"},
 		}, []string{
 			"go.mod requires a.b/new 0.1.0; docs/dependencies.md does not have it at that version",
 			"go.mod requires a.b/c/v2 1.2.0; docs/dependencies.md does not have it at that version",
 			"tools/go.mod requires a.b/other 1.0.0; docs/dependencies.md does not have it at that version",
+			"runtime/model/kernels/avogen/go.mod requires a.b/asm 0.5.0; docs/dependencies.md does not have it at that version",
 			"scripts/requirements.txt requires old 1.1; docs/dependencies.md does not have it at that version",
 		}},
 	}

@@ -65,7 +65,7 @@ var rules = []rule{
 	{packages: "runtime/fanout/...", imports: []string{"runtime/wire/...", "runtime/transport/...", "runtime/tokenizer", "runtime/detokenizer"}, tests: runtime, own: true},
 	{packages: "runtime/router/...", imports: []string{"runtime/wire/...", "runtime/transport/..."}, tests: runtime, own: true},
 	{packages: "runtime/server/...", imports: []string{
-		"runtime/wire/...", "runtime/transport/...", "runtime/tokenizer", "runtime/detokenizer", "runtime/fanout/...", "runtime/router/...", "runtime/scheduler",
+		"runtime/wire/...", "runtime/transport/...", "runtime/tokenizer/...", "runtime/detokenizer", "runtime/fanout/...", "runtime/router/...", "runtime/scheduler",
 		"runtime/model/...", "runtime/sampling",
 	}, tests: runtime, own: true},
 

@@ -3,7 +3,8 @@
 
 tensor/testdata/dtypes.json: bytes of each dtype and the float32 that numpy and Python's gguf make of them.
 checkpoint/testdata/: tiny seeded models, and logits.json with what transformers computes of them in float32:
-  qwen3/      bfloat16 in several files with an index, config.json as transformers 5 writes it
+  qwen3/      bfloat16 in several files with an index, config.json as transformers 5 writes it; a tokenizer.json
+              with BOS before a prompt, as Llama 3's has it, and letters, digits and a few merges
   llama/      float32 in one file, tied, a rotation of type llama3, config.json as transformers 4 wrote it
   qwen3.gguf  F16 with norms in F32
   llama.gguf  every dtype in one file, rope_freqs.weight, tied, a padded vocabulary
@@ -100,10 +101,33 @@ def logits(name, model):
             "logits": [qwen3_golden.numbers(row) for row in out]}
 
 
+def write_tokenizer(path):
+    merges = ["t h", "th e", "i n", "e r", "a n", "o u", "l l", "h e", "he ll", "hell o", "Ġ the", "Ġ w", "o r", "Ġw or", "Ġ an"]
+    special = ["<|bos|>", "<|end|>", "<|stop|>"]  # 1, and the two ids that end a text
+    tokens = ["!", *special, *"abcdefghijklmnopqrstuvwxyz", "Ġ", "Ċ", *"0123456789", *".,?", *(m.replace(" ", "") for m in merges)]
+    assert len(tokens) == len(set(tokens)) == TOKENS, len(tokens)
+    level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
+    flags = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False, "special": True}
+    single = [{"SpecialToken": {"id": special[0], "type_id": 0}}, {"Sequence": {"id": "A", "type_id": 0}}]
+    template = {"type": "TemplateProcessing", "single": single, "pair": [*single, {"Sequence": {"id": "B", "type_id": 1}}],
+                "special_tokens": {special[0]: {"id": special[0], "ids": [1], "tokens": [special[0]]}}}
+    path.write_text(json.dumps({
+        "version": "1.0", "truncation": None, "padding": None,
+        "added_tokens": [{"id": tokens.index(t), "content": t, **flags} for t in special],
+        "normalizer": None, "pre_tokenizer": level,
+        "post_processor": {"type": "Sequence", "processors": [level, template]},
+        "decoder": level,
+        "model": {"type": "BPE", "dropout": None, "unk_token": None, "continuing_subword_prefix": None, "end_of_word_suffix": None,
+                  "fuse_unk": False, "byte_fallback": False, "ignore_merges": False,
+                  "vocab": {t: i for i, t in enumerate(tokens) if t not in special}, "merges": merges},
+    }, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+
+
 def qwen3_folder(place):
     model = build(config(QWEN3, "qwen3"), draw(QWEN3, "qwen3", 5)).to(torch.bfloat16)
     model.save_pretrained(place, max_shard_size="24KB")
     assert len(list(place.glob("*.safetensors"))) > 1
+    write_tokenizer(place / "tokenizer.json")
     return logits("qwen3", transformers.AutoModelForCausalLM.from_pretrained(place, dtype=torch.float32))
 
 

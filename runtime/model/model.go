@@ -26,10 +26,15 @@
 //
 // Forward's error is about the device, not about a request: a scheduler checks
 // ids and lengths against [Limits] before. The work of the batch is lost then.
-// Where one request's token cannot be chosen, its [Choice] has the error.
+// Where one request's token cannot be chosen, its [Choice] has the error. A model
+// that holds keys and values calls [Batch.Check] first, so that a batch which breaks
+// the rules above changes no slot.
 package model
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+)
 
 // Mode says what kinds of work a batch has.
 type Mode int
@@ -136,6 +141,48 @@ type Limits struct {
 	VocabSize     int     // ids are 0 and up to, not with, this
 	ContextLength int     // tokens of a request, prompt and output
 	EOS           []int64 // ids that end a text
+}
+
+// Check looks at all that a model relies on, for one with so many slots. Its error
+// names the rid, the number and what was expected.
+func (b *Batch) Check(l Limits, slots int) error {
+	if len(b.Work) == 0 {
+		return errors.New("a batch without work")
+	}
+	for i := range b.Work {
+		if err := b.Work[i].check(l, slots); err != nil {
+			return fmt.Errorf("rid %q: %w", b.Work[i].RID, err)
+		}
+	}
+	return nil
+}
+
+func (w *Work) check(l Limits, slots int) error {
+	if len(w.IDs) == 0 || w.Start < 0 || len(w.Slots) != w.Start+len(w.IDs) {
+		return fmt.Errorf("%d ids behind %d with %d slots, expected at least one id and a slot for each", len(w.IDs), w.Start, len(w.Slots))
+	}
+	if len(w.Slots) > l.ContextLength {
+		return fmt.Errorf("%d tokens, expected at most %d", len(w.Slots), l.ContextLength)
+	}
+	for _, id := range w.IDs {
+		if id < 0 || id >= int64(l.VocabSize) {
+			return fmt.Errorf("id %d, expected 0 to %d", id, l.VocabSize-1)
+		}
+	}
+	for _, slot := range w.Slots {
+		if slot < 0 || int(slot) >= slots {
+			return fmt.Errorf("slot %d, expected 0 to %d", slot, slots-1)
+		}
+	}
+	if w.Next < -1 || w.Next >= int64(l.VocabSize) {
+		return fmt.Errorf("token behind is %d, expected -1 or 0 to %d", w.Next, l.VocabSize-1)
+	}
+	for _, id := range w.Logprobs.IDs {
+		if id < 0 || id >= int64(l.VocabSize) {
+			return fmt.Errorf("log-probability of id %d, expected 0 to %d", id, l.VocabSize-1)
+		}
+	}
+	return nil
 }
 
 // Model computes batches, one after the other.

@@ -44,6 +44,9 @@
 // random number for each id; the same seed gives another text there.
 // Filters that take nothing away change no choice: the sum goes by id.
 //
+// A logit of −∞ is a model's way to say that the id is padding: it stays −∞ whatever
+// is added, and is never chosen.
+//
 // Everything is computed in float64. Exp may differ in its last bit from one
 // architecture to another, and with it, about once in 10^15 tokens, a choice.
 //
@@ -62,8 +65,8 @@
 //
 // [Check] names the parameter, its value and what is allowed, as a
 // [ParamError]; the ranges are SGLang's, beside them NaN, infinity and ids
-// outside the vocabulary are refused everywhere. A logit that is NaN or infinite
-// is an error of [Sampler.Choose] that names it and its id (SGLang puts another
+// outside the vocabulary are refused everywhere. A logit that is NaN or +∞, or
+// −∞ of all ids, is an error of [Sampler.Choose] that names it and its id (SGLang puts another
 // value in its place); it concerns that request alone. So do a step
 // in which min_new_tokens bans every token, and a repetition_penalty so small
 // that a logit divided by it is infinite.

@@ -67,7 +67,7 @@ func (s *Sampler) choose(w *model.Work, logits []float32) (int64, error) {
 		return 0, fmt.Errorf("the logit of id %d is %g divided by repetition_penalty %g, expected a finite number", best, logits[best], w.Sampling.RepetitionPenalty)
 	}
 	if math.IsInf(s.logits[best], -1) {
-		return 0, fmt.Errorf("no token is left: min_new_tokens is %d, and every id is a stop token", w.Sampling.MinNewTokens)
+		return 0, fmt.Errorf("no token is left: min_new_tokens is %d, and every id is a stop token or padding", w.Sampling.MinNewTokens)
 	}
 	if greedy(w.Sampling) {
 		return int64(best), nil
@@ -83,18 +83,25 @@ func (s *Sampler) checkWanted(want model.Logprobs) error {
 	return CheckLogprobs(want, s.limits.VocabSize)
 }
 
-// take copies the logits, and stops at one that is none.
+// take copies the logits, and stops at one that is none. −∞ is padding.
 func (s *Sampler) take(logits []float32) error {
 	if len(logits) != s.limits.VocabSize {
 		return fmt.Errorf("%d logits, expected one for each of %d ids", len(logits), s.limits.VocabSize)
 	}
 	s.logits = s.logits[:0]
+	padding := 0
 	for id, v := range logits {
 		l := float64(v)
-		if math.IsNaN(l) || math.IsInf(l, 0) {
-			return fmt.Errorf("the logit of id %d is %v, expected a finite number", id, v)
+		if math.IsNaN(l) || math.IsInf(l, 1) {
+			return fmt.Errorf("the logit of id %d is %v, expected a finite number or -Inf", id, v)
+		}
+		if math.IsInf(l, -1) {
+			padding++
 		}
 		s.logits = append(s.logits, l)
+	}
+	if padding == len(logits) {
+		return fmt.Errorf("all %d logits are -Inf, expected a finite number among them", padding)
 	}
 	return nil
 }

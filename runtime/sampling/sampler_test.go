@@ -154,6 +154,30 @@ func TestLogprobsByHand(t *testing.T) {
 	}
 }
 
+// An id whose logit is -Inf is padding: never chosen, whatever the parameters, and of
+// the smallest log-probability that can be said.
+func TestPaddingIsNeverChosen(t *testing.T) {
+	inf := float32(math.Inf(1))
+	logits := []float32{-inf, 0, 0.5, -inf}
+	s := newSampler(t, 4)
+	for seed := range int64(200) {
+		p := with(func(p *model.Sampling) {
+			p.Temperature, p.LogitBias = 100, map[int64]float64{0: 1000, 3: 1000}
+			p.TopK, p.PresencePenalty, p.RepetitionPenalty = []int{-1, 3, 4}[seed%3], -2, 0.5
+		})
+		if got := choose(t, s, p, seed, []int64{0, 3, 3}, logits); got != 1 && got != 2 {
+			t.Fatalf("seed %d: chose %d, which is padding", seed, got)
+		}
+	}
+	at, err := s.Input(logits, 3, model.Logprobs{Top: 4, IDs: []int64{1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := -math.MaxFloat32; at.Token.Val != want || at.Top[2].Val != want || at.Top[3].Val != want || at.IDs[0].Val < -1 {
+		t.Errorf("%+v", at)
+	}
+}
+
 func TestChooseErrors(t *testing.T) {
 	nan, inf := float32(math.NaN()), float32(math.Inf(1))
 	p := Default()
@@ -167,7 +191,7 @@ func TestChooseErrors(t *testing.T) {
 	}{
 		`rid "r": the logit of id 1 is NaN, expected a finite`:                               {model.Work{Sampling: &p}, []float32{0, nan, 0}},
 		`the logit of id 2 is +Inf, expected a finite`:                                       {model.Work{Sampling: &p}, []float32{0, 0, inf}},
-		`the logit of id 0 is -Inf, expected a finite`:                                       {model.Work{Sampling: &p}, []float32{-inf, 0, nan}},
+		`all 3 logits are -Inf, expected a finite number among them`:                         {model.Work{Sampling: &p}, []float32{-inf, -inf, -inf}},
 		`2 logits, expected one for each of 3 ids`:                                           {model.Work{Sampling: &p}, []float32{0, 0}},
 		`the logit of id 1 is 1e+20 divided by repetition_penalty 1e-300, expected a finite`: {model.Work{Sampling: &tiny, Tokens: []int64{1}}, []float32{0, 1e20, 0}},
 		`has no sampling parameters`:                                                         {model.Work{}, tenths[:3]},

@@ -74,6 +74,7 @@ func (s *Scheduler) putBack(r *request) {
 	r.state = waiting
 	r.retractions++
 	s.stats.Retracted++
+	s.decodeLog.retracted++
 	if !r.inputDone {
 		r.input = nil
 	}

@@ -24,6 +24,7 @@ func (b *PrefillBatch) closing() string {
 type decodeLog struct {
 	steps     int
 	generated int
+	retracted int
 	since     float64 // the time of the last line, or of the first decode
 	started   bool
 }
@@ -44,6 +45,6 @@ func (s *Scheduler) logDecode(now float64, used int) {
 	}
 	s.out.Log = append(s.out.Log, fmt.Sprintf("Decode batch, #running-req: %d, #token: %d, token usage: %.2f, cuda graph: False, gen throughput (token/s): %.2f, #queue-req: %d",
 		len(s.running), used, float64(used)/float64(s.pool.Total()), throughput, len(s.waiting)))
-	s.stats.GenThroughput = throughput
-	d.steps, d.generated, d.since = 0, 0, now
+	s.stats.GenThroughput, s.stats.LastRetracted = throughput, d.retracted
+	d.steps, d.generated, d.retracted, d.since = 0, 0, 0, now
 }

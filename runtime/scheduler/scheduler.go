@@ -227,6 +227,7 @@ type Stats struct {
 	Total            int
 	NewTokenRatio    float64
 	GenThroughput    float64 // tokens a second, of the last line about decodes
+	LastRetracted    int     // requests put back in the decodes that this line is about
 }
 
 // Stats returns them; the map is a copy.

@@ -11,10 +11,11 @@ import (
 type encoder struct {
 	bytes    [256]int64    // the token of a byte; -1: there is none
 	specials [256][]*Token // by first byte, the longest first
+	longest  int           // bytes of text that one token stands for, at most
 }
 
 func newEncoder(v *vocabulary) encoder {
-	var e encoder
+	e := encoder{longest: 1}
 	for i := range e.bytes {
 		e.bytes[i] = -1
 	}
@@ -24,6 +25,7 @@ func newEncoder(v *vocabulary) encoder {
 		case len(t.Bytes) == 0:
 		case t.Special:
 			e.specials[t.Bytes[0]] = append(e.specials[t.Bytes[0]], t)
+			e.longest = max(e.longest, len(t.Bytes))
 		case len(t.Bytes) == 1 && e.bytes[t.Bytes[0]] < 0:
 			e.bytes[t.Bytes[0]] = t.ID
 		}
@@ -54,6 +56,12 @@ func (b *Bytes) Encode(text string) ([]int64, error) {
 		i++
 	}
 	return ids, nil
+}
+
+// LeastTokens is a number of tokens that text has at least, found without encoding
+// it: its bytes over those of the longest token that Encode uses.
+func (b *Bytes) LeastTokens(text string) int {
+	return (len(text) + b.encoder.longest - 1) / b.encoder.longest
 }
 
 // special is the longest special token that text begins with, or nil.

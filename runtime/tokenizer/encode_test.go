@@ -103,3 +103,17 @@ func FuzzBytesEncode(f *testing.F) {
 		}
 	})
 }
+
+// No text has fewer tokens than LeastTokens says, and a text of the longest tokens
+// alone has as many.
+func TestBytesLeastTokens(t *testing.T) {
+	b := byteTokenizer(t, "<s>", "<|im_end|>")
+	for text, want := range map[string]int{
+		"": 0, "a": 1, "<|im_end|>": 1, "<|im_end|>a": 2, strings.Repeat("<|im_end|>", 7): 7, strings.Repeat("x", 101): 11,
+	} {
+		ids, err := b.Encode(text)
+		if got := b.LeastTokens(text); err != nil || got != want || got > len(ids) {
+			t.Errorf("%q: at least %d of %d tokens, %v, want %d", text, got, len(ids), err, want)
+		}
+	}
+}

@@ -136,9 +136,6 @@ func joined(events []answer, n int) []answer {
 		a.Meta.Output = append(was.Output, e.Meta.Output...)
 		a.Meta.OutputTop = append(was.OutputTop, e.Meta.OutputTop...)
 		a.Meta.OutputIDs = append(was.OutputIDs, e.Meta.OutputIDs...)
-		if len(e.Meta.Input) == 0 { // they come once
-			a.Meta.Input, a.Meta.InputTop, a.Meta.InputIDs = was.Input, was.InputTop, was.InputIDs
-		}
 	}
 	return all
 }

@@ -44,11 +44,13 @@ func groups(a *args.Args) []group {
 }
 
 func modelFlags(f *pflag.FlagSet, a *args.Args) {
-	f.StringVar(&a.ModelPath, "model-path", a.ModelPath, "folder of a model; refused until such files are read: a small model is made from --random-seed")
-	f.StringVar(&a.TokenizerPath, "tokenizer-path", a.TokenizerPath, "folder of a tokenizer; refused likewise")
+	f.StringVar(&a.ModelPath, "model-path", a.ModelPath, "model to serve: a folder with config.json, safetensors and tokenizer.json, or a .gguf; nothing is downloaded (default: a small model made from --random-seed)")
+	f.StringVar(&a.TokenizerPath, "tokenizer-path", a.TokenizerPath, "folder with tokenizer.json, such a file, or a .gguf (default: --model-path)")
+	f.StringVar(&a.ChatTemplate, "chat-template", a.ChatTemplate, "file with a Jinja template for chats (default: the model's own)")
 	f.StringVar(&a.ServedModelName, "served-model-name", a.ServedModelName, "name in answers (default: --model-path, or the device's own)")
 	f.StringVar(&a.Device, "device", a.Device, "cpu or sim: steps of a stated duration and seeded tokens")
-	f.StringVar(&a.DType, "dtype", a.DType, "auto or float32")
+	f.StringVar(&a.DType, "dtype", a.DType, "how a model's matrices are kept: auto (each as in its file), bfloat16, float16, float32; sums are float32")
+	f.StringVar(&a.Quantization, "quantization", a.Quantization, "q8_0: a model's matrices, but for the embedding, as GGML's 8 bits")
 	f.IntVar(&a.ContextLength, "context-length", a.ContextLength, "most tokens of a prompt and its answer (default: the model's)")
 	f.Uint64Var(&a.RandomSeed, "random-seed", a.RandomSeed, "seed of the model without files, and of requests without one")
 }

@@ -110,6 +110,7 @@ func TestSift(t *testing.T) {
 		{"--trust-remote-code --port 1", "--port=1", "--trust-remote-code", ""},
 		{"--attention-backend triton --disable-cuda-graph --quantization fp8", "",
 			"--attention-backend triton|--disable-cuda-graph|--quantization fp8", ""},
+		{"--quantization q8_0 --quantization=q9 --dtype fp8", "--quantization=q8_0 --quantization=q9 --dtype=fp8", "", ""},
 		{"--cuda-graph-bs 1 2 4 --port 1", "--port=1", "--cuda-graph-bs 1 2 4", ""},
 		{"--lora-paths --port 1", "--port=1", "--lora-paths", ""},
 		{"--lora-paths a=b c --port 1", "--port=1", "--lora-paths a=b c", ""},
@@ -228,6 +229,8 @@ func TestUsage(t *testing.T) {
 		"--in-process=maybe":  `--in-process "maybe", want true or false`,
 		"--port 99999":        "--port 99999, want 0 to 65535",
 		"--device cuda":       `--device "cuda", want one of cpu, sim`,
+		"--dtype half":        `--dtype "half", want one of auto, bfloat16, float16, float32`,
+		"--quantization q8":   `--quantization "q8", want one of q8_0`,
 		"--port -1 --zmq new": "--port -1, want 0 to 65535\n--zmq",
 	} {
 		err := program{stdout: io.Discard, stderr: io.Discard}.run(ended(), strings.Fields(line))

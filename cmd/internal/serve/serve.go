@@ -137,7 +137,7 @@ func (p program) serve(ctx context.Context, a args.Args) error {
 	if err := a.Check(); err != nil {
 		return usageError{err}
 	}
-	if _, err := backend.Slots(a); err != nil { // here too: not from a part, and those around it
+	if err := backend.Check(a); err != nil { // here too: not from a part, and those around it
 		return err
 	}
 	self, err := os.Executable()

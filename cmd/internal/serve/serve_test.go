@@ -331,16 +331,3 @@ func TestSecondSignal(t *testing.T) {
 		t.Errorf("status %d, want %d, and the reason:\n%s", code, exitFail, s.log)
 	}
 }
-
-// Files of models come later: that is said at once, not by a part that dies.
-func TestModelFiles(t *testing.T) {
-	cmd := exec.Command(os.Args[0], "--model-path", "some/model", "--tp", "8")
-	cmd.Env = append(os.Environ(), programVar+"=1")
-	out, err := cmd.CombinedOutput()
-	if code := cmd.ProcessState.ExitCode(); code == exitOK || !strings.Contains(string(out), "some/model") {
-		t.Errorf("status %d, %v:\n%s", code, err, out)
-	}
-	if !strings.Contains(string(out), "fanoutserve: warning: --tp-size 8 has no meaning here and is ignored\n") {
-		t.Errorf("no warning:\n%s", out)
-	}
-}

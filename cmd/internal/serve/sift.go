@@ -39,6 +39,15 @@ var refused = map[string]string{
 	"--enable-ssl-refresh":   "TLS is left to a proxy",
 }
 
+// foreign are values that only SGLang knows, of flags that both have: a command with
+// one starts, as with a flag of SGLang's. Without its quantization (0.5.23's) the
+// weights are those of the files.
+var foreign = map[string][]string{
+	"--quantization": strings.Fields(`awq fp8 mxfp8 gptq gptq_marlin awq_marlin marlin bitsandbytes gguf modelopt modelopt_fp8 modelopt_fp4 nvfp4_online
+		modelopt_mixed petit_nvfp4 w8a8_int8 w8a8_fp8 moe_wna16 qoq w4afp8 mxfp4 auto-round auto-round-int8 compressed-tensors modelslim mxfp_w4a8
+		quark quark_int4fp8_moe quark_mxfp4 mlx_q4 mlx_q8 unquant humming`),
+}
+
 // known is a flag of either program.
 type known struct {
 	nargs string
@@ -46,7 +55,7 @@ type known struct {
 }
 
 // sift reads a command line as SGLang's argparse would, takes out the flags that
-// only SGLang knows, with their values, and writes the others out in full:
+// only SGLang knows (or values), with their values, and writes the others out in full:
 // argparse takes any beginning of a name that only one flag has ("--tp 8" is
 // --tp-size). There is a warning for each flag taken out.
 func sift(argv []string, ours *pflag.FlagSet) (kept, warnings []string, err error) {
@@ -75,7 +84,7 @@ func sift(argv []string, ours *pflag.FlagSet) (kept, warnings []string, err erro
 			return nil, nil, err
 		}
 		switch {
-		case !flags[full].ours:
+		case !flags[full].ours, len(values) == 1 && slices.Contains(foreign[full], values[0]):
 			warnings = append(warnings, fmt.Sprintf("%s has no meaning here and is ignored", strings.Join(append([]string{full}, values...), " ")))
 		case len(values) == 0:
 			kept = append(kept, full)

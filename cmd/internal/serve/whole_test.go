@@ -107,6 +107,8 @@ func TestBadRequests(t *testing.T) {
 		want             string
 	}{
 		{"too long", "/generate", fmt.Sprintf(`{"text":%q}`, strings.Repeat("x", 600)), 400, "600"},
+		{"far too long", "/generate", fmt.Sprintf(`{"text":%q}`, strings.Repeat("x", 60000)), 400, "the prompt has at least "},
+		{"a chat far too long", "/v1/chat/completions", fmt.Sprintf(`{"messages":[{"role":"user","content":%q}]}`, strings.Repeat("x", 60000)), 400, "the prompt has at least "},
 		{"id out of range", "/generate", `{"input_ids":[70000]}`, 400, "70000"},
 		{"negative id", "/generate", `{"input_ids":[-1]}`, 400, "-1"},
 		{"temperature", "/generate", `{"text":"a","sampling_params":{"temperature":-1}}`, 400, "temperature"},

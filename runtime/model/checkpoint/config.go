@@ -32,6 +32,16 @@ const (
 	llama = "llama"
 )
 
+// Class is the architecture by the name of transformers' class.
+func (c *Config) Class() string {
+	for class, architecture := range folderArchitectures {
+		if architecture == c.Architecture {
+			return class
+		}
+	}
+	return ""
+}
+
 // maxDimension keeps the product of any two dimensions inside an int.
 const maxDimension = 1 << 20
 

@@ -9,6 +9,7 @@ import (
 // that has them.
 type Config struct {
 	VocabSize         int
+	Tokens            int // ids from here on are padding, which is never chosen; 0 where there is none
 	HiddenSize        int
 	IntermediateSize  int
 	Layers            int // num_hidden_layers
@@ -52,8 +53,41 @@ func (c Config) SlotBytes() int { return 2 * c.Layers * c.KVHeads * c.HeadDim * 
 // maxDimension keeps the product of any two dimensions inside an int.
 const maxDimension = 1 << 20
 
-// check names the field that cannot be.
-func (c Config) check() error {
+// Frequencies are those of a head's pairs. Each step is rounded to float32, as in
+// transformers.
+func (c Config) Frequencies() []float32 {
+	if c.RopeFrequencies != nil {
+		return c.RopeFrequencies
+	}
+	frequencies := make([]float32, c.HeadDim/2)
+	for j := range frequencies {
+		exponent := float32(2*j) / float32(c.HeadDim)
+		frequencies[j] = 1 / float32(math.Pow(c.RopeTheta, float64(exponent)))
+	}
+	return frequencies
+}
+
+// Angles sets cos and sin, one number a pair, to those of the position. The angle is
+// rounded to float32, as in transformers: far out this shows in the logits.
+func Angles(cos, sin, frequencies []float32, position int) {
+	for j, f := range frequencies {
+		s, c := math.Sincos(float64(float32(position) * f))
+		cos[j], sin[j] = float32(c), float32(s)
+	}
+}
+
+// HidePadding sets the logits of the ids that are padding to −∞.
+func (c Config) HidePadding(logits []float32) {
+	if c.Tokens == 0 {
+		return
+	}
+	for id := c.Tokens; id < len(logits); id++ {
+		logits[id] = float32(math.Inf(-1))
+	}
+}
+
+// Check names the field that cannot be.
+func (c Config) Check() error {
 	for _, f := range []struct {
 		name  string
 		value int
@@ -65,6 +99,9 @@ func (c Config) check() error {
 		if f.value < 1 || f.value > maxDimension {
 			return fmt.Errorf("qwen3: %s is %d, expected 1 to %d", f.name, f.value, maxDimension)
 		}
+	}
+	if c.Tokens < 0 || c.Tokens > c.VocabSize {
+		return fmt.Errorf("qwen3: Tokens is %d, expected 0 to %d", c.Tokens, c.VocabSize)
 	}
 	if c.Heads%c.KVHeads != 0 {
 		return fmt.Errorf("qwen3: %d Heads for %d KVHeads, expected a multiple", c.Heads, c.KVHeads)

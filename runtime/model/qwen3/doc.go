@@ -27,6 +27,10 @@
 // none. Llama 3.1 and later turn their slow pairs slower: RopeFrequencies has the
 // pairs' frequencies then.
 //
+// Ids from Config.Tokens on, where that is not 0, are padding: a tokenizer has no text
+// for them. Their logits are −∞, so that none is chosen and the shares of the others
+// add up to 1; as input they are what the embedding says.
+//
 // # Files
 //
 // [Load] makes a Config and Weights of what package checkpoint reads: all numbers

@@ -33,6 +33,7 @@ func TestConfigsThatCannotBe(t *testing.T) {
 		"RopeTheta is +Inf":                              func(c *Config) { c.RopeTheta = math.Inf(1) },
 		"EOS has id 40, expected 0 to 39":                func(c *Config) { c.EOS = []int64{40} },
 		"2 RopeFrequencies, expected 3, half of HeadDim": func(c *Config) { c.RopeFrequencies = make([]float32, 2) },
+		"Tokens is 41, expected 0 to 40":                 func(c *Config) { c.Tokens = 41 },
 		"EOS has id -1":                                  func(c *Config) { c.EOS = []int64{-1} },
 	} {
 		c := odd()
@@ -83,37 +84,12 @@ func TestSlotsAndSampler(t *testing.T) {
 	wantError(t, err, "2147483647 slots of 40000 bytes, expected at most 70368744177664 bytes")
 }
 
-// A batch with one bad work changes nothing: the other's slots are as they were.
 func TestBatchesThatCannotBe(t *testing.T) {
-	w := seeded(t, odd(), 1)
-	for want, bad := range map[string]model.Work{
-		`rid "bad": 0 ids behind 0 with 0 slots`:                {},
-		`rid "bad": 1 ids behind 0 with 2 slots`:                {IDs: []int64{1}, Slots: []int32{4, 5}},
-		`rid "bad": 1 ids behind -1 with 0 slots`:               {IDs: []int64{1}, Start: -1},
-		`rid "bad": id 40, expected 0 to 39`:                    {IDs: []int64{1, 40}, Slots: []int32{4, 5}},
-		`rid "bad": id -1, expected`:                            {IDs: []int64{-1}, Slots: []int32{4}},
-		`rid "bad": slot 8, expected 0 to 7`:                    {IDs: []int64{1}, Start: 1, Slots: []int32{8, 4}},
-		`rid "bad": slot -1, expected`:                          {IDs: []int64{1}, Slots: []int32{-1}},
-		`rid "bad": 513 tokens, expected at most 512`:           {IDs: []int64{1}, Start: 512, Slots: make([]int32, 513)},
-		`rid "bad": log-probability of id 40, expected 0 to 39`: {IDs: []int64{1}, Slots: []int32{4}, Logprobs: model.Logprobs{IDs: []int64{40}}},
-		`rid "bad": token behind is 40, expected -1 or 0 to 39`: {IDs: []int64{1}, Slots: []int32{4}, Next: 40},
-	} {
-		m := newModel(t, odd(), w, 8, Greedy{})
-		bad.RID = "bad"
-		good := model.Work{RID: "good", IDs: []int64{1, 2}, Slots: []int32{0, 1}, Next: -1, Sample: true}
-		_, err := m.Forward(&model.Batch{Work: []model.Work{good, bad}})
-		wantError(t, err, want)
-		for _, layer := range slices.Concat(m.k, m.v) {
-			if slices.ContainsFunc(layer, func(x float32) bool { return x != 0 }) {
-				t.Errorf("%s: slots were written", want)
-			}
-		}
-		if _, err := m.Forward(&model.Batch{Work: []model.Work{good}}); err != nil {
-			t.Errorf("%s: the next batch: %v", want, err)
-		}
-	}
-	_, err := newModel(t, odd(), w, 8, Greedy{}).Forward(&model.Batch{})
-	wantError(t, err, "a batch without work")
+	subject(odd(), seeded(t, odd(), 1)).TestRefusals(t, "qwen3", func(m model.Model) bool {
+		return !slices.ContainsFunc(slices.Concat(m.(*Model).k, m.(*Model).v), func(layer []float32) bool {
+			return slices.ContainsFunc(layer, func(x float32) bool { return x != 0 })
+		})
+	})
 }
 
 // fails is a sampler that cannot.

@@ -1,28 +1,11 @@
 package qwen3
 
 import (
-	"math/rand/v2"
-	"slices"
 	"testing"
 
 	"github.com/fanoutbench/fanoutbench/runtime/model"
+	"github.com/fanoutbench/fanoutbench/runtime/model/modeltest"
 )
-
-// keeper is a sampler that keeps copies of all logits, and chooses greedily.
-type keeper struct {
-	Greedy
-	logits [][]float32
-}
-
-func (k *keeper) Choose(w *model.Work, logits []float32) (model.Choice, error) {
-	k.logits = append(k.logits, slices.Clone(logits))
-	return k.Greedy.Choose(w, logits)
-}
-
-func (k *keeper) Logprobs(logits []float32, id int64, want model.Logprobs) (model.Position, error) {
-	k.logits = append(k.logits, slices.Clone(logits))
-	return k.Greedy.Logprobs(logits, id, want)
-}
 
 // odd is a config with few numbers of each kind, quick to compute.
 func odd() Config {
@@ -57,33 +40,13 @@ func newModel(t testing.TB, c Config, w *Weights, slots int, s Sampler) *Model {
 	return m
 }
 
-func shuffledSlots(n int, seed uint64) []int32 {
-	slots := make([]int32, n)
-	for i, s := range rand.New(rand.NewPCG(seed, 0)).Perm(n) {
-		slots[i] = int32(s)
-	}
-	return slots
+func subject(c Config, w *Weights) modeltest.Subject {
+	return modeltest.Subject{VocabSize: c.VocabSize, New: func(t testing.TB, slots int, k *modeltest.Keeper) model.Model {
+		return newModel(t, c, w, slots, k)
+	}}
 }
 
-// alone computes a prompt and n tokens behind it as the only request, whole, in
-// slots one after another: the twin of every batch. It returns the tokens and the
-// logits they were chosen from.
 func alone(t testing.TB, c Config, w *Weights, prompt []int64, n int) (tokens []int64, logits [][]float32) {
 	t.Helper()
-	seen := &keeper{}
-	m := newModel(t, c, w, len(prompt)+n, seen)
-	all := slices.Clone(prompt)
-	for start := 0; len(tokens) < n; start = len(all) - 1 {
-		work := model.Work{IDs: all[start:], Start: start, Next: -1, Sample: true}
-		for i := range all {
-			work.Slots = append(work.Slots, int32(i))
-		}
-		out, err := m.Forward(&model.Batch{Work: []model.Work{work}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		tokens = append(tokens, out.Chosen[0].Token)
-		all = append(all, out.Chosen[0].Token)
-	}
-	return tokens, seen.logits
+	return subject(c, w).Alone(t, prompt, n)
 }

@@ -14,16 +14,17 @@ func Load(path string) (c Config, w *Weights, err error) {
 		return Config{}, nil, err
 	}
 	defer func() { err = errors.Join(err, from.Close()) }()
-	c = loadedConfig(&from.Config)
-	if err := c.check(); err != nil {
+	c = FromCheckpoint(&from.Config)
+	if err := c.Check(); err != nil {
 		return Config{}, nil, err
 	}
 	return c, loadedWeights(from), nil
 }
 
-func loadedConfig(c *checkpoint.Config) Config {
+// FromCheckpoint is the config of a model as its files have it.
+func FromCheckpoint(c *checkpoint.Config) Config {
 	return Config{
-		VocabSize: c.VocabSize, HiddenSize: c.HiddenSize, IntermediateSize: c.IntermediateSize, Layers: c.Layers,
+		VocabSize: c.VocabSize, Tokens: c.Tokens, HiddenSize: c.HiddenSize, IntermediateSize: c.IntermediateSize, Layers: c.Layers,
 		Heads: c.Heads, KVHeads: c.KVHeads, HeadDim: c.HeadDim, QKNorm: c.QKNorm, RMSNormEps: c.RMSNormEps,
 		RopeTheta: c.RopeTheta, RopeFrequencies: c.RopeFrequencies, TieWordEmbeddings: c.TieWordEmbeddings,
 		ContextLength: c.ContextLength, EOS: c.EOS,

@@ -7,8 +7,6 @@ import (
 	"path/filepath"
 	"reflect"
 	"testing"
-
-	"github.com/fanoutbench/fanoutbench/runtime/model"
 )
 
 // loaded is what scripts/checkpoint_golden.py wrote of one model's files: the logits
@@ -51,29 +49,46 @@ func load(t *testing.T, name string) (Config, *Weights) {
 func TestLogitsOfFilesAreThoseOfTransformers(t *testing.T) {
 	for _, g := range readLoaded(t) {
 		c, w := load(t, g.Name)
-		seen := &keeper{}
-		m := newModel(t, c, w, len(g.Prompt), seen)
-		work := model.Work{IDs: g.Prompt, Slots: shuffledSlots(len(g.Prompt), 3), Next: -1, Sample: true, Logprobs: model.Logprobs{Want: true}}
-		if _, err := m.Forward(&model.Batch{Work: []model.Work{work}}); err != nil {
-			t.Fatal(err)
-		}
-		if len(g.Prompt) < 40 || len(seen.logits) != len(g.Prompt) || len(g.Logits) != len(g.Prompt) {
-			t.Fatalf("%s: logits at %d positions of %d, %d of them in the golden", g.Name, len(seen.logits), len(g.Prompt), len(g.Logits))
+		c.Tokens = 0 // transformers knows no padding
+		logits := subject(c, w).Everywhere(t, g.Prompt)
+		if len(g.Prompt) < 40 || len(logits) != len(g.Prompt) || len(g.Logits) != len(g.Prompt) {
+			t.Fatalf("%s: logits at %d positions of %d, %d of them in the golden", g.Name, len(logits), len(g.Prompt), len(g.Logits))
 		}
 		worst := 0.0
 		for p, want := range g.Logits {
-			if got := seen.logits[p]; len(got) != len(want) || len(want) != c.VocabSize {
+			if got := logits[p]; len(got) != len(want) || len(want) != c.VocabSize {
 				t.Fatalf("%s: %d logits at position %d, the golden has %d", g.Name, len(got), p, len(want))
 			}
 			for id, v := range want {
-				off := math.Abs(float64(seen.logits[p][id] - v))
+				off := math.Abs(float64(logits[p][id] - v))
 				if !(off <= 1e-4) {
-					t.Fatalf("%s: position %d, id %d: logit %v, want %v", g.Name, p, id, seen.logits[p][id], v)
+					t.Fatalf("%s: position %d, id %d: logit %v, want %v", g.Name, p, id, logits[p][id], v)
 				}
 				worst = max(worst, off)
 			}
 		}
 		t.Logf("%s: at most %.2g off", g.Name, worst)
+	}
+}
+
+// The files of GGUF have 60 tokens among 64 ids: no other is chosen, whatever its logit.
+func TestPaddingIsNeverChosen(t *testing.T) {
+	c, w := load(t, "qwen3.gguf")
+	if c.Tokens != 60 || c.VocabSize != 64 {
+		t.Fatalf("%d tokens of %d, want 60 of 64", c.Tokens, c.VocabSize)
+	}
+	prompt := []int64{1, 2, 3}
+	_, hidden := alone(t, c, w, prompt, 1)
+	c.Tokens = 0
+	_, all := alone(t, c, w, prompt, 1)
+	for id, got := range hidden[0] {
+		want := all[0][id]
+		if id >= 60 {
+			want = float32(math.Inf(-1))
+		}
+		if got != want {
+			t.Errorf("id %d has logit %v, want %v", id, got, want)
+		}
 	}
 }
 

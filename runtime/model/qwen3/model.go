@@ -35,7 +35,7 @@ const maxCacheBytes = 1 << 46
 // New makes a model with that many slots. The weights are read, never written:
 // models may share them.
 func New(c Config, w *Weights, slots int, s Sampler) (*Model, error) {
-	if err := c.check(); err != nil {
+	if err := c.Check(); err != nil {
 		return nil, err
 	}
 	if err := w.check(c); err != nil {
@@ -72,22 +72,12 @@ func newScratch(c Config) scratch {
 	}
 }
 
-// angles are the cosines and sines of each position. Every step to the angle is
-// rounded to float32, as in transformers: far out this shows in the logits.
+// angles are the cosines and sines of each position.
 func angles(c Config) (cos, sin []float32) {
-	frequencies := c.RopeFrequencies
-	if frequencies == nil {
-		frequencies = make([]float32, c.HeadDim/2)
-		for j := range frequencies {
-			exponent := float32(2*j) / float32(c.HeadDim)
-			frequencies[j] = 1 / float32(math.Pow(c.RopeTheta, float64(exponent)))
-		}
-	}
+	frequencies, half := c.Frequencies(), c.HeadDim/2
+	cos, sin = make([]float32, c.ContextLength*half), make([]float32, c.ContextLength*half)
 	for p := range c.ContextLength {
-		for _, f := range frequencies {
-			s, t := math.Sincos(float64(float32(p) * f))
-			sin, cos = append(sin, float32(s)), append(cos, float32(t))
-		}
+		Angles(cos[p*half:][:half], sin[p*half:][:half], frequencies, p)
 	}
 	return cos, sin
 }
@@ -99,13 +89,8 @@ func (m *Model) Limits() model.Limits {
 
 // Forward computes the batch and fills in Chosen.
 func (m *Model) Forward(b *model.Batch) (model.Output, error) {
-	if len(b.Work) == 0 {
-		return model.Output{}, errors.New("qwen3: a batch without work")
-	}
-	for i := range b.Work {
-		if err := m.check(&b.Work[i]); err != nil {
-			return model.Output{}, fmt.Errorf("qwen3: rid %q: %w", b.Work[i].RID, err)
-		}
+	if err := b.Check(m.Limits(), m.slots); err != nil {
+		return model.Output{}, fmt.Errorf("qwen3: %w", err)
 	}
 	out := model.Output{Chosen: make([]model.Choice, len(b.Work))}
 	for i := range b.Work {
@@ -116,34 +101,6 @@ func (m *Model) Forward(b *model.Batch) (model.Output, error) {
 		out.Chosen[i] = c
 	}
 	return out, nil
-}
-
-func (m *Model) check(w *model.Work) error {
-	if len(w.IDs) == 0 || w.Start < 0 || len(w.Slots) != w.Start+len(w.IDs) {
-		return fmt.Errorf("%d ids behind %d with %d slots, expected at least one id and a slot for each", len(w.IDs), w.Start, len(w.Slots))
-	}
-	if len(w.Slots) > m.config.ContextLength {
-		return fmt.Errorf("%d tokens, expected at most %d", len(w.Slots), m.config.ContextLength)
-	}
-	for _, id := range w.IDs {
-		if id < 0 || id >= int64(m.config.VocabSize) {
-			return fmt.Errorf("id %d, expected 0 to %d", id, m.config.VocabSize-1)
-		}
-	}
-	for _, slot := range w.Slots {
-		if slot < 0 || int(slot) >= m.slots {
-			return fmt.Errorf("slot %d, expected 0 to %d", slot, m.slots-1)
-		}
-	}
-	if w.Next < -1 || w.Next >= int64(m.config.VocabSize) {
-		return fmt.Errorf("token behind is %d, expected -1 or 0 to %d", w.Next, m.config.VocabSize-1)
-	}
-	for _, id := range w.Logprobs.IDs {
-		if id < 0 || id >= int64(m.config.VocabSize) {
-			return fmt.Errorf("log-probability of id %d, expected 0 to %d", id, m.config.VocabSize-1)
-		}
-	}
-	return nil
 }
 
 // work computes one request's part, token by token.

@@ -73,5 +73,6 @@ func (m *Model) place(heads, weight []float32, position int) {
 func (m *Model) lastLogits() []float32 {
 	normalize(m.x, m.h, m.weights.Norm, m.config.RMSNormEps)
 	multiply(m.logits, m.head, m.x)
+	m.config.HidePadding(m.logits)
 	return m.logits
 }

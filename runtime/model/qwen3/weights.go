@@ -81,7 +81,7 @@ func (w *Weights) tensors(c Config) []tensor {
 
 // Seeded draws the weights of a model, as the package documentation says.
 func Seeded(c Config, seed uint64) (*Weights, error) {
-	if err := c.check(); err != nil {
+	if err := c.Check(); err != nil {
 		return nil, err
 	}
 	w, r := &Weights{}, rand.NewPCG(seed, 0)

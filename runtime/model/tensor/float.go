@@ -14,16 +14,31 @@ func (t Tensor) Float32() []float32 {
 
 // Read sets out, Len numbers, to t's.
 func (t Tensor) Read(out []float32) {
-	f, out, data := formats[t.DType], out[:t.Len()], t.Data
+	out, data := out[:t.Len()], t.Data
+	switch t.DType {
+	case F32:
+		for i := range out {
+			out[i] = math.Float32frombits(binary.LittleEndian.Uint32(data[4*i:]))
+		}
+	case F16:
+		for i := range out {
+			out[i] = half(data[2*i:])
+		}
+	case BF16:
+		for i := range out {
+			out[i] = math.Float32frombits(uint32(binary.LittleEndian.Uint16(data[2*i:])) << 16)
+		}
+	default:
+		t.readBlocks(out)
+	}
+}
+
+// readBlocks reads the dtypes whose numbers lie in blocks.
+func (t Tensor) readBlocks(out []float32) {
+	f, data := formats[t.DType], t.Data
 	for ; len(data) > 0; out, data = out[f.values:], data[f.bytes:] {
 		block, values := data[:f.bytes], out[:f.values]
 		switch t.DType {
-		case F32:
-			values[0] = math.Float32frombits(binary.LittleEndian.Uint32(block))
-		case F16:
-			values[0] = half(block)
-		case BF16:
-			values[0] = math.Float32frombits(uint32(binary.LittleEndian.Uint16(block)) << 16)
 		case Q8_0:
 			d := half(block)
 			for i, q := range block[2:] {

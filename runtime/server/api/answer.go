@@ -48,10 +48,10 @@ func (a *answer) add(u *manager.Update) {
 	a.latency = u.Latency.Seconds()
 }
 
-// forget drops what was written, for a stream of what is new.
+// forget drops what was written, for a stream of what is new; the prompt's
+// log-probabilities stay, as whoever joins such a stream takes the last chunk's.
 func (a *answer) forget() {
 	a.text, a.ids = a.text[:0], a.ids[:0]
-	a.inTokens, a.inTop, a.inIDs = a.inTokens[:0], a.inTop[:0], a.inIDs[:0]
 	a.outTokens, a.outTop, a.outIDs = a.outTokens[:0], a.outTop[:0], a.outIDs[:0]
 }
 

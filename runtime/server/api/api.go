@@ -39,7 +39,7 @@ type Config struct {
 	State        func() State
 	Stuck        func() string    // names the part that does not answer, or ""; optional
 	Metrics      http.Handler     // nil: metrics are off
-	Template     ChatTemplate     // nil: ChatML
+	Template     ChatTemplate     // nil: the model has none, chats are refused
 	Now          func() time.Time // nil: time.Now
 	Log          *slog.Logger
 	Version      string
@@ -63,9 +63,6 @@ type route struct {
 
 // New makes the handler of all endpoints.
 func New(c Config) http.Handler {
-	if c.Template == nil {
-		c.Template = ChatML{}
-	}
 	if c.Now == nil {
 		c.Now = time.Now
 	}
@@ -93,6 +90,8 @@ func (a *api) table() map[string]route {
 		"/v1/score":            {methods: post(a.whileServing(a.score))},
 		"/tokenize":            {methods: post(a.tokenize)},
 		"/v1/tokenize":         {methods: post(a.tokenize)},
+		"/detokenize":          {methods: post(a.detokenize)},
+		"/v1/detokenize":       {methods: post(a.detokenize)},
 		"/v1/models":           {methods: get(a.models)},
 		"/health":              {methods: get(a.health), open: true},
 		"/health_generate":     {methods: get(a.healthGenerate), open: true},

@@ -6,6 +6,7 @@ import (
 	"math"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/fanoutbench/fanoutbench/runtime/server/args"
@@ -42,19 +43,31 @@ func (a *api) model(e *exchange, name string) error {
 	return e.json(http.StatusOK, a.card())
 }
 
-// serverInfo answers with the settings, the schedulers' states and the version.
+// serverInfo answers with the settings, what the scheduler has room for, its state and
+// the version.
 func (a *api) serverInfo(e *exchange) error {
 	state, err := a.Service.InternalState(e.ctx())
 	if err != nil {
 		return err
 	}
+	var has struct {
+		Total  *int `json:"max_total_num_tokens"`
+		Limits struct {
+			Input *int `json:"max_req_input_len"`
+		} `json:"limits"`
+	}
+	if err := json.Unmarshal(state, &has); err != nil || has.Total == nil || has.Limits.Input == nil {
+		return internal("the scheduler's state is %s, expected max_total_num_tokens and limits.max_req_input_len (%v)", show(state), err)
+	}
 	return e.json(http.StatusOK, struct {
 		args.Args
 		Served  string            `json:"served_model_name"`
 		Context int               `json:"context_length"`
+		Total   int               `json:"max_total_num_tokens"`
+		Input   int               `json:"max_req_input_len"`
 		States  []json.RawMessage `json:"internal_states"`
 		Version string            `json:"version"`
-	}{a.Args, a.Info.Name, a.Info.ContextLength, []json.RawMessage{state}, a.Version})
+	}{a.Args, a.Info.Name, a.Info.ContextLength, *has.Total, *has.Limits.Input, []json.RawMessage{state}, a.Version})
 }
 
 // modelInfo answers with what is served.
@@ -65,15 +78,29 @@ func (a *api) modelInfo(e *exchange) error {
 		IsGeneration  bool      `json:"is_generation"`
 		Preferred     *struct{} `json:"preferred_sampling_params"`
 		Version       string    `json:"weight_version"`
+		Images        bool      `json:"has_image_understanding"`
+		Audio         bool      `json:"has_audio_understanding"`
+		Type          *string   `json:"model_type"`
 		Served        string    `json:"served_model_name"`
 		Architectures []string  `json:"architectures"`
 		ContextLength int       `json:"context_length"`
 		VocabSize     int       `json:"vocab_size"`
 	}{
 		ModelPath: a.Args.ModelPath, TokenizerPath: a.Args.TokenizerPath, IsGeneration: true, Version: weightVersion,
-		Served: a.Info.Name, Architectures: []string{a.Info.Architecture},
+		Type: modelType(a.Info.Architecture), Served: a.Info.Name, Architectures: []string{a.Info.Architecture},
 		ContextLength: a.Info.ContextLength, VocabSize: a.Info.VocabSize,
 	})
+}
+
+// modelType is the model_type that a config.json of the architecture has: qwen3 for
+// Qwen3ForCausalLM; nil for what is no model.
+func modelType(architecture string) *string {
+	name, is := strings.CutSuffix(architecture, "ForCausalLM")
+	if !is {
+		return nil
+	}
+	name = strings.ToLower(name)
+	return &name
 }
 
 const flushed = "Cache flushed.\nPlease check backend logs for more details. " +

@@ -9,6 +9,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/fanoutbench/fanoutbench/runtime/router"
+	"github.com/fanoutbench/fanoutbench/runtime/server/manager"
 )
 
 func is(state State) func(*Config) {
@@ -103,20 +106,36 @@ func TestHealthGenerate(t *testing.T) {
 	}
 }
 
-// A row of somebody else that comes after the probe is sign enough; one before is not.
-func TestHealthByOthersRow(t *testing.T) {
-	f := newFake(hold{})
-	f.lastRow = now().Add(time.Second)
-	if g := do(t, "GET", start(t, f)+"/health_generate", ""); g.status != 200 {
-		t.Errorf("row after: %d %s", g.status, g.body)
+// There is a probe for each detokenizer, by the rid that the router goes by, and each
+// of them must come back: as a row, be it one that refuses it.
+func TestHealthThroughEveryDetokenizer(t *testing.T) {
+	full := &manager.Finish{Type: "abort", StatusCode: 503, Message: "the queue is full"}
+	unsent := says(1, "", full)
+	unsent.Rows = 0
+	for name, c := range map[string]struct {
+		script []any
+		status int
+	}{
+		"all":            {[]any{says(1, "a", byLength), says(0, "a", byLength), says(2, "a", byLength)}, 200},
+		"one is refused": {[]any{says(1, "", full), says(0, "a", byLength), says(2, "a", byLength)}, 200},
+		"one is missing": {[]any{says(0, "a", byLength), says(2, "a", byLength), hold{}}, 503},
+		"one has no row": {[]any{says(0, "a", byLength), says(2, "a", byLength), unsent}, 503},
+	} {
+		f := newFake(c.script...)
+		g := do(t, "GET", start(t, f, func(c *Config) { c.Args.DetokenizerWorkerNum = 3 })+"/health_generate", "")
+		if g.status != c.status {
+			t.Errorf("%s: %d %s, want %d", name, g.status, g.body, c.status)
+		}
+		for i, item := range f.items(t) {
+			if at := router.Target([]byte(item.RID), 3); at != i {
+				t.Errorf("%s: probe %d goes to detokenizer %d", name, i, at)
+			}
+		}
+		if n := len(f.items(t)); n != 3 {
+			t.Errorf("%s: %d probes, want 3", name, n)
+		}
+		f.awaitClose(t, 1)
 	}
-	f.awaitClose(t, 1)
-	f = newFake(hold{})
-	f.lastRow = now()
-	if g := do(t, "GET", start(t, f)+"/health_generate", ""); g.status != 503 {
-		t.Errorf("row before: %d %s", g.status, g.body)
-	}
-	f.awaitClose(t, 1)
 }
 
 // sglang issues 26482, 22511: the detokenizer was blamed for a scheduler that was stuck.
@@ -140,11 +159,18 @@ func TestServerInfo(t *testing.T) {
 	for _, path := range []string{"/server_info", "/get_server_info"} {
 		g := do(t, "GET", start(t, newFake(), func(c *Config) { c.Args.APIKey = "secret" })+path, "", "Authorization", "Bearer secret")
 		v := unmarshal[map[string]any](t, g.body)
-		if v["device"] != "cpu" || v["served_model_name"] != "small" || v["context_length"] != 100.0 || v["version"] != "1.2.3" || at(v, "internal_states", 0, "waiting") != 0.0 {
+		if v["device"] != "cpu" || v["served_model_name"] != "small" || v["context_length"] != 100.0 || v["version"] != "1.2.3" || at(v, "internal_states", 0, "waiting") != 0.0 || v["max_total_num_tokens"] != 900.0 || v["max_req_input_len"] != 98.0 {
 			t.Errorf("%s: %s", path, g.body)
 		}
 		if strings.Contains(g.body, "secret") {
 			t.Errorf("%s shows the key: %s", path, g.body)
+		}
+	}
+	for _, state := range []string{`{"limits":{"max_req_input_len":98}}`, `{"max_total_num_tokens":900}`, `[]`, ``} {
+		f := newFake()
+		f.state = state
+		if g := do(t, "GET", start(t, f)+"/server_info", ""); g.status != 500 || !strings.Contains(g.message(t, ""), "max_total_num_tokens") {
+			t.Errorf("state %s: %d %s", state, g.status, g.body)
 		}
 	}
 	old := do(t, "GET", start(t, newFake())+"/get_model_info", "")

@@ -117,12 +117,13 @@ func (s family) detail(f *failure) any {
 	return e
 }
 
-// body is a response's.
+// body is a response's. SGLang answers what a request got wrong in the shape of its
+// endpoint, and what the server could not do in the OpenAI endpoints' everywhere.
 func (s family) body(f *failure) any {
-	if s == native {
+	if s == native && f.status < 500 && f.status != http.StatusTooManyRequests {
 		return s.event(f)
 	}
-	return s.detail(f)
+	return openAI.detail(f)
 }
 
 // event is a stream's.

@@ -27,15 +27,22 @@ type exchange struct {
 	r      *http.Request
 	rc     *http.ResponseController
 	family family
-	events bool // an event stream has begun
+	events bool      // an event stream has begun
+	due    time.Time // the deadline of writes that was set last
 }
 
 func newExchange(a *api, w http.ResponseWriter, r *http.Request) *exchange {
 	e := &exchange{api: a, w: w, r: r, rc: http.NewResponseController(w)}
-	if strings.HasPrefix(r.URL.Path, "/v1/") {
+	if likeOpenAI(r.URL.Path) {
 		e.family = openAI
 	}
 	return e
+}
+
+// likeOpenAI says which paths have the errors of OpenAI's: those that SGLang serves from
+// entrypoints/openai.
+func likeOpenAI(path string) bool {
+	return strings.HasPrefix(path, "/v1/") || path == "/tokenize" || path == "/detokenize"
 }
 
 func (e *exchange) ctx() context.Context { return e.r.Context() }
@@ -154,7 +161,7 @@ func unlessUnsupported(err error) error {
 func (e *exchange) Write(b []byte) (int, error) {
 	written := 0
 	for {
-		if err := unlessUnsupported(e.rc.SetWriteDeadline(time.Now().Add(e.api.WriteTimeout))); err != nil {
+		if err := e.limitWrite(); err != nil {
 			return written, err
 		}
 		piece := b[written:min(len(b), written+pieceBytes)]
@@ -164,6 +171,17 @@ func (e *exchange) Write(b []byte) (int, error) {
 			return written, err
 		}
 	}
+}
+
+// limitWrite sets the time for a piece: WriteTimeout, or up to an eighth less where the deadline is
+// one that an earlier piece was given, since a stream of small events would set it for each.
+func (e *exchange) limitWrite() error {
+	now := time.Now()
+	if e.due.Sub(now) > e.api.WriteTimeout-e.api.WriteTimeout/8 {
+		return nil
+	}
+	e.due = now.Add(e.api.WriteTimeout)
+	return unlessUnsupported(e.rc.SetWriteDeadline(e.due))
 }
 
 // answer writes a body. A client that cannot be written to has left; there is

@@ -259,12 +259,19 @@ func (f *fields) refuse(names ...string) {
 		if !has {
 			continue
 		}
-		switch string(bytes.Join(bytes.Fields(raw), nil)) {
-		case `false`, `0`, `""`, `[]`, `{}`:
-		default:
+		if !asksNothing(raw) {
 			f.fail(name, "is %s, expected none: this server does not support it", show(raw))
 		}
 	}
+}
+
+// asksNothing says whether a value is false, 0, "", [] or {}.
+func asksNothing(raw json.RawMessage) bool {
+	switch string(bytes.Join(bytes.Fields(raw), nil)) {
+	case `false`, `0`, `""`, `[]`, `{}`:
+		return true
+	}
+	return false
 }
 
 // each reads a value for each item of a batch: read is called with an item's own

@@ -125,7 +125,7 @@ func TestCompletionFields(t *testing.T) {
 func TestChatFields(t *testing.T) {
 	items, n := submitted(t, "/v1/chat/completions", `{"messages":[{"role":"System","content":"s"},{"role":"user","content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]},
 		{"role":"assistant","content":null}],"n":2,"logprobs":true,"top_logprobs":4}`)
-	const prompt = "<|im_start|>system\ns<|im_end|>\n<|im_start|>user\nab<|im_end|>\n<|im_start|>assistant\n<|im_end|>\n<|im_start|>assistant\n"
+	const prompt = "<|im_start|>system\ns<|im_end|>\n<|im_start|>user\na b<|im_end|>\n<|im_start|>assistant\n<|im_end|>\n<|im_start|>assistant\n"
 	ids, err := letters{}.Encode(prompt)
 	if err != nil {
 		t.Fatal(err)

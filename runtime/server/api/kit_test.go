@@ -15,6 +15,7 @@ import (
 	"github.com/fanoutbench/fanoutbench/runtime/server/args"
 	"github.com/fanoutbench/fanoutbench/runtime/server/backend"
 	"github.com/fanoutbench/fanoutbench/runtime/server/manager"
+	"github.com/fanoutbench/fanoutbench/runtime/tokenizer/chat"
 )
 
 // patience is how long a test waits for what must come.
@@ -28,6 +29,8 @@ const vocab = 258
 var marks = []string{"<|im_start|>", "<|im_end|>"}
 
 func (letters) VocabSize() int { return vocab }
+
+func (l letters) EncodePrompt(text string) ([]int64, error) { return l.Encode(text) }
 
 func (letters) Encode(text string) ([]int64, error) {
 	var ids []int64
@@ -43,6 +46,8 @@ next:
 	}
 	return ids, nil
 }
+
+func (letters) LeastTokens(text string) int { return (len(text) + 11) / 12 }
 
 func (letters) AppendBytes(dst []byte, ids []int64, skipSpecial bool) []byte {
 	for _, id := range ids {
@@ -75,14 +80,13 @@ type fake struct {
 	aborts     []string
 	flush      bool
 	flushWait  time.Duration
-	lastRow    time.Time
 	state      string
 	admissions []string
 	fault      error // of everything but Submit
 }
 
 func newFake(script ...any) *fake {
-	return &fake{script: script, closed: make(chan struct{}, 1000), state: `{"waiting":0}`}
+	return &fake{script: script, closed: make(chan struct{}, 1000), state: `{"waiting":0,"max_total_num_tokens":900,"limits":{"max_req_input_len":98}}`}
 }
 
 func (f *fake) Submit(ctx context.Context, items []manager.Item, n int) (manager.Call, error) {
@@ -115,12 +119,6 @@ func (f *fake) InternalState(ctx context.Context) ([]byte, error) { return []byt
 func (f *fake) Admissions(ctx context.Context, rids []string) ([]byte, error) {
 	f.admissions = rids
 	return []byte(`{"records":[]}`), f.fault
-}
-
-func (f *fake) LastRow() time.Time {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.lastRow
 }
 
 // items are those of the only submission.
@@ -192,8 +190,12 @@ func (c *fakeCall) Close() {
 func now() time.Time { return time.Unix(1_700_000_000, 0) }
 
 func config(f *fake, changes ...func(*Config)) Config {
+	template, err := chat.ChatML()
+	if err != nil {
+		panic(err)
+	}
 	c := Config{
-		Service: f, Tokenizer: letters{}, State: func() State { return Serving }, Now: now, Version: "1.2.3",
+		Template: template, Service: f, Tokenizer: letters{}, State: func() State { return Serving }, Now: now, Version: "1.2.3",
 		Info: backend.Info{Name: "small", Architecture: "Qwen3ForCausalLM", ContextLength: 100, VocabSize: vocab, EOS: []int64{257}},
 		Args: args.Args{MaxBodyBytes: 1 << 20, ModelPath: "some/model", Device: "cpu", HealthTimeout: 0.3},
 		Log:  slog.New(slog.DiscardHandler),

@@ -5,57 +5,49 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
-	"time"
 
+	"github.com/fanoutbench/fanoutbench/runtime/router"
 	"github.com/fanoutbench/fanoutbench/runtime/server/manager"
 	"github.com/fanoutbench/fanoutbench/runtime/wire/request"
 )
 
-// probeInterval is how often a waiting probe looks whether anything came.
-const probeInterval = 50 * time.Millisecond
-
-// healthGenerate answers GET /health_generate: it sends one token's work through
-// all parts, and is content with any row or answer that comes after that, as the
-// work of others may be before it.
+// healthGenerate answers GET /health_generate: it sends one token's work through all
+// parts, once for each detokenizer, and wants a row of its own back from each. Rows
+// of others say nothing of the part that stands still (SGLang takes any row).
 func (a *api) healthGenerate(e *exchange) error {
 	if err := a.serving(); err != nil {
 		return err
 	}
-	began := a.Now()
 	ctx, cancel := a.withTimeout(e.ctx())
 	defer cancel()
-	call, err := a.Service.Submit(ctx, []manager.Item{probe()}, 1)
+	call, err := a.Service.Submit(ctx, probes(a.Args.DetokenizerWorkerNum), 1)
 	if err != nil {
 		return a.unhealthy(ctx, err)
 	}
 	defer call.Close()
-	for {
-		alive, err := a.sign(ctx, call, began)
-		if alive {
-			e.answer(http.StatusOK, "text/plain; charset=utf-8", nil)
-			return nil
-		}
-		if err != nil {
-			return a.unhealthy(ctx, err)
-		}
+	if err := comeBack(ctx, call); err != nil {
+		return a.unhealthy(ctx, err)
 	}
+	e.answer(http.StatusOK, "text/plain; charset=utf-8", nil)
+	return nil
 }
 
-// sign waits a little for the probe's own row, then looks for others'.
-func (a *api) sign(ctx context.Context, call manager.Call, began time.Time) (bool, error) {
-	short, cancel := context.WithTimeout(ctx, probeInterval)
-	defer cancel()
-	_, err := call.Next(short)
-	switch {
-	case err == nil || a.Service.LastRow().After(began):
-		return true, nil
-	case ctx.Err() != nil:
-		return false, ctx.Err()
-	case errors.Is(err, context.DeadlineExceeded):
-		return false, nil
+// comeBack waits for the end of each index. A row that refuses the probe (the queue
+// is full) has come all the way as well; a finish without a row has not.
+func comeBack(ctx context.Context, call manager.Call) error {
+	for {
+		u, err := call.Next(ctx)
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return err
+		case u.Finish != nil && u.Rows == 0:
+			return fmt.Errorf("no token came back: %s", u.Finish.Message)
+		}
 	}
-	return false, err
 }
 
 // unhealthy says which part does not answer, where that is known.
@@ -72,12 +64,27 @@ func (a *api) unhealthy(ctx context.Context, err error) error {
 	return &failure{status: http.StatusServiceUnavailable, message: message}
 }
 
-// probe is one token, greedy. Each has its own rid: two workers' must not collide.
+// probes are requests of one token, greedy, whose rids the router shares out to the
+// detokenizers so that each gets one.
+func probes(detokenizers int) []manager.Item {
+	items := make([]manager.Item, max(1, detokenizers))
+	for i := range items {
+		items[i] = probe()
+		for router.Target([]byte(items[i].RID), len(items)) != i {
+			items[i].RID = probeRID()
+		}
+	}
+	return items
+}
+
 func probe() manager.Item {
 	p := request.NewSamplingParams()
 	p.MaxNewTokens, p.Temperature = 1, 0
-	return manager.Item{RID: "HEALTH_CHECK_" + uuid(), InputIDs: []int64{0}, Params: p, LogprobStartLen: -1, NoLogs: true}
+	return manager.Item{RID: probeRID(), InputIDs: []int64{0}, Params: p, LogprobStartLen: -1, NoLogs: true}
 }
+
+// probeRID is new each time: two workers' probes must not collide.
+func probeRID() string { return "HEALTH_CHECK_" + uuid() }
 
 // uuid is a random one, version 4.
 func uuid() string {

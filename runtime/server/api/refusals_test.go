@@ -141,10 +141,10 @@ func TestRefusals(t *testing.T) {
 		messages(`[{"role":"user","content":5}]`, "messages[0].content is 5, expected a string or a list of text parts"),
 		messages(`[{"role":"user","content":[{"type":"image_url","image_url":{"url":"a"}}]}]`, `messages[0].content[0].type is "image_url", expected "text": this server takes no other parts`),
 		messages(`[{"role":"user","content":[{"type":"text"}]}]`, "messages[0].content[0].text is missing, expected a string"),
-		messages(`[{"role":"assistant","tool_calls":[{"id":"a"}]}]`, `messages[0].tool_calls is [{"id":"a"}], expected none: this server does not support it`),
-		chat(`"tools":[{"type":"function"}]`, `tools is [{"type":"function"}], expected none: this server does not support it`),
-		chat(`"tools":[{"type":"function"}],"tool_choice":"required"`, `tool_choice is "required", expected "none": this server calls no tools`),
-		chat(`"tool_choice":{"type":"function"}`, `tool_choice is {"type":"function"}, expected "none": this server calls no tools`),
+		messages(`[{"role":"assistant","tool_calls":[{"id":"a"}]}]`, `messages[0].tool_calls is [{"id":"a"}], expected none: the model's chat template does not know it`),
+		chat(`"tools":[{"type":"function"}]`, `tools is [{"type":"function"}], expected none: the model's chat template does not know it`),
+		chat(`"tools":[{"type":"function"}],"tool_choice":"required"`, `tool_choice is "required", expected "auto" or "none": this server makes no model call a tool`),
+		chat(`"tool_choice":{"type":"function"}`, `tool_choice is {"type":"function"}, expected "auto" or "none": this server makes no model call a tool`),
 		chat(`"response_format":{"type":"json_object"}`, `response_format.type is "json_object", expected "text": this server has no grammars`),
 		chat(`"response_format":{}`, `response_format.type is null, expected "text": this server has no grammars`),
 		chat(`"top_logprobs":2`, "top_logprobs is 2, expected none without logprobs"),
@@ -182,7 +182,7 @@ func TestRefusals(t *testing.T) {
 func (g got) message(t *testing.T, path string) string {
 	t.Helper()
 	v := unmarshal[map[string]any](t, g.body)
-	if strings.HasPrefix(path, "/v1/") {
+	if likeOpenAI(path) || g.status == 429 || g.status >= 500 {
 		if v["object"] != "error" || v["code"] != float64(g.status) || len(v) != 5 {
 			t.Errorf("%s: error %s, want object, message, type, param, code", path, g.body)
 		}
@@ -268,5 +268,28 @@ func TestWhatIsLackingIsRefused(t *testing.T) {
 	}
 	if !slices.Contains(unsupported, "session_params") || !slices.Contains(unsupported, "session_id") {
 		t.Error("sessions are not refused")
+	}
+}
+
+// unused is a tokenizer that must not encode.
+type unused struct {
+	letters
+	t *testing.T
+}
+
+func (u unused) Encode(text string) ([]int64, error) {
+	u.t.Errorf("a text of %d bytes was encoded", len(text))
+	return nil, nil
+}
+
+// A chat that cannot fit is refused before it is made ids, in the shape of its like.
+func TestLongChat(t *testing.T) {
+	f := newFake()
+	url := start(t, f, func(c *Config) { c.Tokenizer, c.Args.MaxBodyBytes = unused{t: t}, 64<<20 })
+	g := post(t, url+"/v1/chat/completions", `{"messages":[{"role":"user","content":"`+strings.Repeat("x", 60_000_000)+`"}]}`)
+	v := unmarshal[map[string]any](t, g.body)
+	message, _ := v["message"].(string)
+	if g.status != 400 || v["object"] != "error" || v["type"] != "BadRequestError" || v["code"] != 400.0 || !strings.HasPrefix(message, "the prompt has at least 50000") || len(f.submitted) != 0 {
+		t.Errorf("%d %.300s", g.status, g.body)
 	}
 }

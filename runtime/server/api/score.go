@@ -34,11 +34,8 @@ func (a *api) parseScore(f *fields) (*scoreRequest, error) {
 	if _, has := f.get("items"); !has && f.err == nil {
 		return nil, invalid("items", "items must be provided")
 	}
-	if err := s.readPrompts(f, a.Info.VocabSize, itemFirst); err != nil {
+	if err := s.readPrompts(f, a.Info.VocabSize, itemFirst, a.Args.MaxBodyBytes); err != nil {
 		return nil, err
-	}
-	if len(s.items) > maxAnswers {
-		f.fail("items", "has %d, expected at most %d", len(s.items), maxAnswers)
 	}
 	name(f, s.items, s.batch)
 	for i := range s.items {
@@ -73,8 +70,10 @@ func (s *scoreRequest) readLabels(f *fields, vocab int) error {
 }
 
 // readPrompts joins the query and each item: text with text, before it is made
-// ids (so that a token may reach over the seam), or ids with ids.
-func (s *scoreRequest) readPrompts(f *fields, vocab int, itemFirst bool) error {
+// ids (so that a token may reach over the seam), or ids with ids. All prompts together
+// may be as large as those of a body could be that has each of them whole: a long query
+// joined with many items would fill the memory.
+func (s *scoreRequest) readPrompts(f *fields, vocab int, itemFirst bool, most int64) error {
 	items, _ := f.get("items")
 	s.batch = len(items) > 0 && items[0] == '['
 	texts, isText := textItems(items)
@@ -83,19 +82,42 @@ func (s *scoreRequest) readPrompts(f *fields, vocab int, itemFirst bool) error {
 		return f.fault()
 	}
 	query, _ := f.get("query")
+	if n := len(texts) + len(lists); n > maxAnswers {
+		f.fail("items", "has %d, expected at most %d", n, maxAnswers)
+		return f.fault()
+	}
 	switch {
 	case isText && query != nil && query[0] == '"':
-		s.joinTexts(f.text("query", ""), texts, itemFirst)
+		text := f.text("query", "")
+		if checkJoined(f, "bytes", len(text), texts, most); f.err == nil {
+			s.joinTexts(text, texts, itemFirst)
+		}
 	case isIDs && query != nil && query[0] == '[':
 		ids := f.ids("query", vocab)
 		for i, list := range lists {
 			f.checkIDs(element("items", i, true), list, vocab)
 		}
-		s.joinIDs(ids, lists, itemFirst)
+		if checkJoined(f, "ids", len(ids), lists, most/bytesOfID); f.err == nil {
+			s.joinIDs(ids, lists, itemFirst)
+		}
 	case f.err == nil:
 		return invalid("items", "Invalid combination of query/items types for score_request.")
 	}
 	return f.fault()
+}
+
+// bytesOfID is how many bytes of JSON an id has at least, with its comma.
+const bytesOfID = 2
+
+// checkJoined adds up the prompts that a query of n bytes or ids makes with the items.
+func checkJoined[T ~string | ~[]int64](f *fields, unit string, n int, items []T, most int64) {
+	sum := int64(n) * int64(len(items))
+	for _, item := range items {
+		sum += int64(len(item))
+	}
+	if sum > most {
+		f.fail("query", "makes prompts of %d %s together with the %d items, expected at most %d", sum, unit, len(items), most)
+	}
 }
 
 func (s *scoreRequest) joinTexts(query string, items []string, itemFirst bool) {

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"strings"
@@ -124,6 +125,81 @@ func TestTokenize(t *testing.T) {
 				t.Errorf("%s %s: %d %s, want %s", path, body, g.status, g.body, want)
 			}
 		}
+	}
+}
+
+// A query is not joined with so many items that the prompts would fill the memory.
+func TestScorePromptsAreBounded(t *testing.T) {
+	f := newFake()
+	url := start(t, f) + "/v1/score" // of 1 MiB
+	list := func(one string, n int) string { return strings.TrimSuffix(strings.Repeat(one+",", n), ",") }
+	for want, body := range map[string]string{
+		"query makes prompts of 1501500 bytes together with the 1500 items, expected at most 1048576": `{"label_token_ids":[1],"query":"` + strings.Repeat("x", 1000) + `","items":[` + list(`"a"`, 1500) + `]}`,
+		"query makes prompts of 601200 ids together with the 600 items, expected at most 524288":      `{"label_token_ids":[1],"query":[` + list("1", 1000) + `],"items":[` + list(`[1,2]`, 600) + `]}`,
+		"items has 65537, expected at most 65536":                                                     `{"label_token_ids":[1],"query":"","items":[` + list(`""`, 65537) + `]}`,
+	} {
+		if g := post(t, url, body); g.status != 400 || g.message(t, "/v1/score") != want {
+			t.Errorf("%d %.300s, want %s", g.status, g.body, want)
+		}
+	}
+	if len(f.submitted) != 0 {
+		t.Errorf("%d submissions", len(f.submitted))
+	}
+	// What just fits is taken.
+	f.script = []any{errors.New("enough")}
+	if g := post(t, url, `{"label_token_ids":[1],"query":"`+strings.Repeat("x", 1023)+`","items":[`+list(`"a"`, 1024)+`]}`); g.status != 500 || len(f.items(t)) != 1024 {
+		t.Errorf("%d %.300s", g.status, g.body)
+	}
+}
+
+func TestDetokenize(t *testing.T) {
+	for body, want := range map[string]string{
+		`{"tokens":[97,257,98]}`:                              `{"text":"ab"}`,
+		`{"tokens":[97,257,195],"skip_special_tokens":false}`: `{"text":"a<|im_end|>\ufffd"}`,
+		`{"tokens":[]}`:                                       `{"text":""}`,
+		`{"tokens":[[97],[],[98,195,169]]}`:                   `{"text":["a","","bé"]}`,
+		`{"tokens":"a"}`:                                      `tokens is "a", expected a list of token ids or a list of such lists`,
+		`{"tokens":["a","b"]}`:                                `tokens is ["a","b"], expected a list of token ids or a list of such lists`,
+		`{"tokens":[1,-1,2]}`:                                 "tokens[1] is -1, expected 0 to 257",
+		`{"tokens":[[1],[258]]}`:                              "tokens[1][0] is 258, expected 0 to 257",
+		`{"skip_special_tokens":true}`:                        "tokens is not there, expected a list of token ids or a list of such lists",
+		`{"tokens":[1],"skip_special_tokens":1}`:              "skip_special_tokens is 1, expected true or false",
+	} {
+		url := start(t, newFake())
+		for _, path := range []string{"/detokenize", "/v1/detokenize"} {
+			g := post(t, url+path, body)
+			if got := strings.ReplaceAll(strings.TrimSpace(g.body), "\ufffd", `\ufffd`); g.status == 200 && got != want || g.status != 200 && (g.status != 400 || g.message(t, path) != want) {
+				t.Errorf("%s %s: %d %s, want %s", path, body, g.status, g.body, want)
+			}
+		}
+	}
+}
+
+// begun is letters with a token before every prompt.
+type begun struct{ letters }
+
+func (b begun) EncodePrompt(text string) ([]int64, error) {
+	ids, err := b.Encode(text)
+	return append([]int64{1}, ids...), err
+}
+
+// What stands before a prompt is there unless a client says otherwise; a chat has it
+// from its template only.
+func TestSpecialTokens(t *testing.T) {
+	f := newFake()
+	url := start(t, f, func(c *Config) { c.Tokenizer = begun{} })
+	for body, want := range map[string]string{
+		`{"prompt":"ab"}`: `{"tokens":[1,97,98],"count":3,"max_model_len":100}`,
+		`{"prompt":"ab","add_special_tokens":true}`:      `{"tokens":[1,97,98],"count":3,"max_model_len":100}`,
+		`{"prompt":["a",""],"add_special_tokens":false}`: `{"tokens":[[97],[]],"count":[1,0],"max_model_len":100}`,
+	} {
+		if g := post(t, url+"/tokenize", body); g.status != 200 || strings.TrimSpace(g.body) != want {
+			t.Errorf("%s: %d %s, want %s", body, g.status, g.body, want)
+		}
+	}
+	post(t, url+"/v1/chat/completions", `{"messages":[{"role":"user","content":"a"}]}`)
+	if len(f.submitted) != 1 || f.submitted[0][0].InputIDs[0] != 256 {
+		t.Errorf("the chat was %+v, want the template's first token, 256, at its beginning", f.submitted)
 	}
 }
 

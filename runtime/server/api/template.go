@@ -1,33 +1,18 @@
 package api
 
-import "strings"
+import "github.com/fanoutbench/fanoutbench/runtime/tokenizer/chat"
 
-// Message of a chat: a role that [ChatTemplate.Roles] has, and text.
-type Message struct {
-	Role    string
-	Content string
-}
-
-// ChatTemplate makes a prompt of a chat. A model's own may stand in ChatML's place.
+// ChatTemplate makes a prompt of a chat; *chat.Template is one.
 type ChatTemplate interface {
-	Roles() []string
-	Render(chat []Message) string
+	Roles() []string           // that messages may have
+	Mentions(word string) bool // false: what has this name in a request cannot reach the model
+	Render(chat.Request) (string, error)
 }
 
-// ChatML is the template of the built-in models. Its end of a turn, <|im_end|>, is
-// an EOS of theirs, so that it ends an answer. Text of a message that looks like
-// one of its marks is one, as in SGLang: a tokenizer sees no difference.
-type ChatML struct{}
-
-// Roles that ChatML knows.
-func (ChatML) Roles() []string { return []string{"system", "developer", "user", "assistant"} }
-
-// Render opens the assistant's turn after the others.
-func (ChatML) Render(chat []Message) string {
-	var b strings.Builder
-	for _, m := range chat {
-		b.WriteString("<|im_start|>" + m.Role + "\n" + m.Content + "<|im_end|>\n")
+// unrendered is the answer where a template fails. What it says itself is the whole message, as in SGLang.
+func unrendered(err error) *failure {
+	if words, own := chat.Raised(err); own {
+		return invalid("messages", "%s", words)
 	}
-	b.WriteString("<|im_start|>assistant\n")
-	return b.String()
+	return invalid("messages", "messages cannot be made a prompt: %s", err)
 }

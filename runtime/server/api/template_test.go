@@ -1,11 +1,13 @@
 package api
 
 import (
+	"encoding/json"
 	"slices"
 	"testing"
 
 	"github.com/fanoutbench/fanoutbench/runtime/server/args"
 	"github.com/fanoutbench/fanoutbench/runtime/server/backend"
+	"github.com/fanoutbench/fanoutbench/runtime/tokenizer/chat"
 )
 
 // Both built-in models have ChatML's marks as single tokens, and its end of a turn
@@ -32,7 +34,15 @@ func TestChatMLOfBuiltInModels(t *testing.T) {
 		if end := ids["<|im_end|>"]; !slices.Contains(info.EOS, end) {
 			t.Errorf("%s: <|im_end|> is %d, want it among the EOS %v", device, end, info.EOS)
 		}
-		prompt, err := tok.Encode(ChatML{}.Render([]Message{{"user", "hi"}}))
+		template, err := backend.ChatTemplate(a)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := template.Render(chat.Request{Messages: []json.RawMessage{json.RawMessage(`{"role":"user","content":"hi"}`)}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		prompt, err := tok.Encode(text)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -86,10 +86,14 @@ func dumb(w wanted, all []manager.Update, from int) map[string]any {
 		}
 		return out
 	}
-	for _, u := range all[from:] {
-		text += u.Text
-		ids = append(ids, u.OutputIDs...)
-		for side, positions := range map[string][]manager.Position{"input_": u.InputLogprobs, "output_": u.OutputLogprobs} {
+	for i, u := range all {
+		sides := map[string][]manager.Position{"input_": u.InputLogprobs}
+		if i >= from {
+			text += u.Text
+			ids = append(ids, u.OutputIDs...)
+			sides["output_"] = u.OutputLogprobs
+		}
+		for side, positions := range sides {
 			for _, p := range positions {
 				lists[side+"token_logprobs"] = append(lists[side+"token_logprobs"], triple(p.Token, p.Null))
 				lists[side+"top_logprobs"] = append(lists[side+"top_logprobs"], triples(p.Top, p.Null))

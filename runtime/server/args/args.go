@@ -5,14 +5,19 @@
 // children as JSON.
 package args
 
+// Q8 is the one quantization: GGML's format of that name.
+const Q8 = "q8_0"
+
 // Args of a server. The JSON names are those of /server_info.
 type Args struct {
 	// Model.
-	ModelPath       string `json:"model_path"`        // empty: the seeded model that the program makes
-	TokenizerPath   string `json:"tokenizer_path"`    // empty: the model's
+	ModelPath       string `json:"model_path"`        // a folder or a .gguf; empty: the seeded model that the program makes
+	TokenizerPath   string `json:"tokenizer_path"`    // a folder, tokenizer.json or .gguf; empty: ModelPath
+	ChatTemplate    string `json:"chat_template"`     // a file; empty: the model's own
 	ServedModelName string `json:"served_model_name"` // empty: ModelPath, or the device's default name
 	Device          string `json:"device"`            // cpu, sim; cuda is not built
-	DType           string `json:"dtype"`             // auto, float32
+	DType           string `json:"dtype"`             // auto (as in the files), bfloat16, float16, float32
+	Quantization    string `json:"quantization"`      // Q8, which the weights become when they are read; empty: none
 	ContextLength   int    `json:"context_length"`    // 0: the model's
 	RandomSeed      uint64 `json:"random_seed"`
 

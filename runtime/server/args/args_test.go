@@ -45,7 +45,8 @@ func TestComplete(t *testing.T) {
 func TestCheckNamesFlagValueAndWhatIsAllowed(t *testing.T) {
 	for want, change := range map[string]func(*Args){
 		`--device "cuda", want one of cpu, sim`:                                                      func(a *Args) { a.Device = "cuda" },
-		`--dtype "bfloat16", want one of auto, float32`:                                              func(a *Args) { a.DType = "bfloat16" },
+		`--dtype "half", want one of auto, bfloat16, float16, float32`:                               func(a *Args) { a.DType = "half" },
+		`--quantization "fp8", want one of q8_0`:                                                     func(a *Args) { a.Quantization = "fp8" },
 		`--schedule-policy "lof", want one of fcfs, lpm`:                                             func(a *Args) { a.SchedulePolicy = "lof" },
 		`--fanout-strategy "floor", want one of per-row, reuse, grouped, splice, grouped-splice`:     func(a *Args) { a.FanoutStrategy = "floor" },
 		`--detokenize-method "", want one of offset, bytes`:                                          func(a *Args) { a.DetokenizeMethod = "" },

@@ -1,6 +1,7 @@
 package args
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -29,7 +30,8 @@ func (a Args) checkNames() []error {
 		allowed     []string
 	}{
 		{"device", a.Device, []string{"cpu", "sim"}},
-		{"dtype", a.DType, []string{"auto", "float32"}},
+		{"dtype", a.DType, []string{"auto", "bfloat16", "float16", "float32"}},
+		{"quantization", cmp.Or(a.Quantization, Q8), []string{Q8}},
 		{"schedule-policy", a.SchedulePolicy, []string{string(scheduler.FCFS), string(scheduler.LPM)}},
 		{"fanout-strategy", a.FanoutStrategy, FanoutStrategies()},
 		{"detokenize-method", a.DetokenizeMethod, []string{string(detokenizer.MethodOffset), string(detokenizer.MethodBytes)}},

@@ -9,12 +9,13 @@ import (
 	"github.com/fanoutbench/fanoutbench/runtime/model/sim"
 	"github.com/fanoutbench/fanoutbench/runtime/sampling"
 	"github.com/fanoutbench/fanoutbench/runtime/server/args"
-	"github.com/fanoutbench/fanoutbench/runtime/tokenizer"
 )
 
 // Tokenizer makes ids of text and text of ids.
 type Tokenizer interface {
-	Encode(text string) ([]int64, error)
+	Encode(text string) ([]int64, error)       // of the text alone
+	EncodePrompt(text string) ([]int64, error) // with what stands before every prompt (BOS)
+	LeastTokens(text string) int               // that text has for certain, found without encoding it
 	AppendDecode(dst []byte, ids []int64, skipSpecial, spacesBetween bool) []byte
 	AppendBytes(dst []byte, ids []int64, skipSpecial bool) []byte // what AppendDecode makes text of
 	VocabSize() int                                               // the largest id and one
@@ -27,7 +28,8 @@ type Info struct {
 	ContextLength int
 	VocabSize     int
 	EOS           []int64
-	SlotBytes     int // of one token's keys and values; 0: none
+	WeightBytes   int64 // that the model takes beside its slots; 0: few
+	SlotBytes     int64 // of one token's keys and values; 0: none
 }
 
 // The devices that are built.
@@ -43,27 +45,25 @@ const (
 	simLongest = 1 << 24
 )
 
-// Describe says what the settings name, without making it.
+// Describe says what the settings name, without making it: of a model's files it
+// reads what stands before the weights.
 func Describe(a args.Args) (Info, error) {
 	if err := check(a); err != nil {
 		return Info{}, err
 	}
-	info, longest := Info{}, 0
-	switch a.Device {
-	case CPU:
-		c := qwen3.Small()
-		info = Info{
-			Name: "qwen3-small", Architecture: "Qwen3ForCausalLM",
-			ContextLength: c.ContextLength, VocabSize: c.VocabSize, EOS: c.EOS, SlotBytes: c.SlotBytes(),
-		}
-		longest = c.ContextLength
-	case Sim:
-		m, err := newSim(context.Background(), a, simContext)
-		if err != nil {
-			return Info{}, err
-		}
-		l := m.Limits()
-		info = Info{Name: "sim", Architecture: "SimulatedDevice", ContextLength: l.ContextLength, VocabSize: l.VocabSize, EOS: l.EOS}
+	describe := describeSmall
+	switch {
+	case a.Device == Sim:
+		describe = describeSim
+	case a.ModelPath != "":
+		describe = describeCheckpoint
+	}
+	info, err := describe(a)
+	if err != nil {
+		return Info{}, err
+	}
+	longest := info.ContextLength
+	if a.Device == Sim {
 		longest = simLongest
 	}
 	if a.ServedModelName != "" {
@@ -71,68 +71,61 @@ func Describe(a args.Args) (Info, error) {
 	}
 	if a.ContextLength != 0 {
 		if a.ContextLength < 2 || a.ContextLength > longest {
-			return Info{}, fmt.Errorf("context_length is %d, expected 2 to %d, which device %s has, or 0 for its default", a.ContextLength, longest, a.Device)
+			return Info{}, fmt.Errorf("context_length is %d, expected 2 to %d, which %s has, or 0 for its default", a.ContextLength, longest, info.Name)
 		}
 		info.ContextLength = a.ContextLength
 	}
 	return info, nil
 }
 
+func describeSmall(args.Args) (Info, error) {
+	c := qwen3.Small()
+	return Info{
+		Name: "qwen3-small", Architecture: "Qwen3ForCausalLM",
+		ContextLength: c.ContextLength, VocabSize: c.VocabSize, EOS: c.EOS, SlotBytes: int64(c.SlotBytes()),
+	}, nil
+}
+
+func describeSim(a args.Args) (Info, error) {
+	m, err := newSim(context.Background(), a, simContext)
+	if err != nil {
+		return Info{}, err
+	}
+	l := m.Limits()
+	return Info{Name: "sim", Architecture: "SimulatedDevice", ContextLength: l.ContextLength, VocabSize: l.VocabSize, EOS: l.EOS}, nil
+}
+
 // check names the setting that asks for what is not built.
 func check(a args.Args) error {
 	switch {
-	case a.ModelPath != "":
-		return fmt.Errorf("model_path is %q, expected none: reading a model's files is not built, only the seeded small model", a.ModelPath)
-	case a.TokenizerPath != "":
-		return fmt.Errorf("tokenizer_path is %q, expected none: reading a tokenizer's files is not built, only the vocabulary of bytes", a.TokenizerPath)
-	case a.DType != "auto" && a.DType != "float32":
-		return fmt.Errorf("dtype is %q, expected auto or float32: others are not built", a.DType)
 	case a.Device == "cuda":
 		return fmt.Errorf("device is cuda, expected %s or %s: cuda is not built", CPU, Sim)
 	case a.Device != CPU && a.Device != Sim:
 		return fmt.Errorf("device is %q, expected %s or %s", a.Device, CPU, Sim)
+	case a.Device == Sim && a.ModelPath != "":
+		return fmt.Errorf("model_path is %q, expected none with device %s, which computes nothing", a.ModelPath, Sim)
+	case a.ModelPath == "" && a.TokenizerPath != "":
+		return fmt.Errorf("tokenizer_path is %q, expected none without model_path: models that need no files have a vocabulary of bytes", a.TokenizerPath)
 	}
-	return nil
+	return checkNumbers(a)
 }
 
-// vocabulary is a tokenizer.Bytes that knows its size.
-type vocabulary struct {
-	*tokenizer.Bytes
-	size int
+// Check says what would keep a server from starting, without loading any weights:
+// settings that cannot be, files that are missing or wrong, too little memory.
+func Check(a args.Args) error {
+	if _, err := Slots(a); err != nil {
+		return err
+	}
+	if a.ModelPath != "" { // the tokenizers that need no files are always there
+		if _, err := NewTokenizer(a); err != nil {
+			return err
+		}
+	}
+	_, err := ChatTemplate(a)
+	return err
 }
 
-// VocabSize is the largest id and one.
-func (v vocabulary) VocabSize() int { return v.size }
-
-// NewTokenizer makes the tokenizer.
-func NewTokenizer(a args.Args) (Tokenizer, error) {
-	if err := check(a); err != nil {
-		return nil, err
-	}
-	tokens := sim.Vocabulary()
-	if a.Device == CPU {
-		tokens = smallVocabulary()
-	}
-	b, err := tokenizer.NewBytes(tokens)
-	if err != nil {
-		return nil, err
-	}
-	return vocabulary{b, len(tokens)}, nil // ids are 0 and up, without gaps
-}
-
-// smallVocabulary is the small model's: the bytes, and the special tokens behind.
-func smallVocabulary() []tokenizer.Token {
-	var tokens []tokenizer.Token
-	for id := range int64(256) {
-		tokens = append(tokens, tokenizer.Token{ID: id, Bytes: []byte{byte(id)}})
-	}
-	for i, name := range qwen3.Specials {
-		tokens = append(tokens, tokenizer.Token{ID: 256 + int64(i), Bytes: []byte(name), Special: true})
-	}
-	return tokens
-}
-
-// NewModel makes the model with room for slots tokens. ctx ends a simulated step's sleep.
+// NewModel makes the model with room for slots tokens; where it is an io.Closer, Close ends it. ctx ends a simulated step's sleep.
 func NewModel(ctx context.Context, a args.Args, slots int) (model.Model, error) {
 	info, err := Describe(a)
 	if err != nil {
@@ -141,13 +134,16 @@ func NewModel(ctx context.Context, a args.Args, slots int) (model.Model, error) 
 	if a.Device == Sim {
 		return newSim(ctx, a, info.ContextLength)
 	}
-	c := qwen3.Small()
-	c.ContextLength = info.ContextLength
-	weights, err := qwen3.Seeded(c, a.RandomSeed)
+	s, err := sampling.New(model.Limits{VocabSize: info.VocabSize, ContextLength: info.ContextLength, EOS: info.EOS}, a.RandomSeed)
 	if err != nil {
 		return nil, err
 	}
-	s, err := sampling.New(model.Limits{VocabSize: c.VocabSize, ContextLength: c.ContextLength, EOS: c.EOS}, a.RandomSeed)
+	if a.ModelPath != "" {
+		return newCheckpointModel(a, info.ContextLength, slots, sampler{s})
+	}
+	c := qwen3.Small()
+	c.ContextLength = info.ContextLength
+	weights, err := qwen3.Seeded(c, a.RandomSeed)
 	if err != nil {
 		return nil, err
 	}

@@ -97,14 +97,16 @@ func TestSamplerErrorIsOneRequests(t *testing.T) {
 
 func TestNotBuilt(t *testing.T) {
 	for want, change := range map[string]func(*args.Args){
-		`model_path is "m"`:                          func(a *args.Args) { a.ModelPath = "m" },
-		`tokenizer_path is "m"`:                      func(a *args.Args) { a.TokenizerPath = "m" },
-		`dtype is "bfloat16"`:                        func(a *args.Args) { a.DType = "bfloat16" },
-		"device is cuda":                             func(a *args.Args) { a.Device = "cuda" },
-		`device is "tpu"`:                            func(a *args.Args) { a.Device = "tpu" },
-		"context_length is 8193, expected 2 to 8192": func(a *args.Args) { a.ContextLength = 8193 },
-		"context_length is 1,":                       func(a *args.Args) { a.ContextLength = 1 },
-		"share of stop tokens is 2":                  func(a *args.Args) { a.Device, a.SimStop = Sim, 2 },
+		`model_path is "m", expected none with device sim`:        func(a *args.Args) { a.Device, a.ModelPath = Sim, "m" },
+		`model_path: stat m: no such file`:                        func(a *args.Args) { a.ModelPath = "m" },
+		`tokenizer_path is "m", expected none without model_path`: func(a *args.Args) { a.TokenizerPath = "m" },
+		`dtype is "bfloat16"`:                                     func(a *args.Args) { a.DType = "bfloat16" },
+		`quantization is "q8_0"`:                                  func(a *args.Args) { a.Quantization = args.Q8 },
+		"device is cuda":                                          func(a *args.Args) { a.Device = "cuda" },
+		`device is "tpu"`:                                         func(a *args.Args) { a.Device = "tpu" },
+		"context_length is 8193, expected 2 to 8192":              func(a *args.Args) { a.ContextLength = 8193 },
+		"context_length is 1,":                                    func(a *args.Args) { a.ContextLength = 1 },
+		"share of stop tokens is 2":                               func(a *args.Args) { a.Device, a.SimStop = Sim, 2 },
 	} {
 		a := settings(CPU)
 		change(&a)
@@ -126,7 +128,7 @@ func TestSlots(t *testing.T) {
 	for _, c := range []struct {
 		total     int
 		fraction  float64
-		slotBytes int
+		slotBytes int64
 		memory    int64
 		known     bool
 		want      int
@@ -134,7 +136,7 @@ func TestSlots(t *testing.T) {
 	}{
 		{0, 0.5, 1024, 1 << 20, true, 512, ""},
 		{0, 0.5, 1024, 1 << 40, true, mostSlots, ""},
-		{0, 0.5, 1024, 1 << 18, true, 0, "mem_fraction_static 0.5 of 262144 bytes have room for 128 tokens of 1024 bytes, expected at least 256"},
+		{0, 0.5, 1024, 1 << 18, true, 0, "mem_fraction_static 0.5 of 262144 bytes, beside 0 for the weights, have room for 128 tokens of 1024 bytes, expected at least 256"},
 		{1000, 0.5, 1024, 1 << 20, true, 1000, ""},
 		{1025, 0.5, 1024, 1 << 20, true, 0, "max_total_tokens 1025 need 1054725 bytes, and 1048576 may be used"},
 		{1 << 30, 0.5, 0, 1 << 30, true, 0, "max_total_tokens 1073741824 need 5368709120 bytes, and 1073741824 may be used"}, // sim: the scheduler's own
@@ -148,7 +150,31 @@ func TestSlots(t *testing.T) {
 		{1 << 31, 0.5, 0, 1 << 30, true, 0, "max_total_tokens is 2147483648"},
 	} {
 		a := args.Args{MaxTotalTokens: c.total, MemFractionStatic: c.fraction}
-		got, err := slots(a, c.slotBytes, c.memory, c.known)
+		got, err := slots(a, Info{SlotBytes: c.slotBytes}, c.memory, c.known)
+		if got != c.want || (err == nil) != (c.err == "") || err != nil && !strings.Contains(err.Error(), c.err) {
+			t.Errorf("%+v: got %d, %v", c, got, err)
+		}
+	}
+}
+
+// The weights are there before the cache, which gets of what they leave.
+func TestSlotsBesideWeights(t *testing.T) {
+	info := Info{Name: "big", WeightBytes: 1 << 20, SlotBytes: 1024}
+	for _, c := range []struct {
+		total  int
+		memory int64
+		want   int
+		err    string
+	}{
+		{0, 3 << 20, 1024, ""},
+		{0, 1<<20 + 1<<19, 256, ""},
+		{0, 1<<20 + 1<<18, 0, "too little memory for the cache: mem_fraction_static 0.5 of 262144 bytes, beside 1048576 for the weights, have room for 128 tokens of 1024 bytes"},
+		{0, 1<<20 - 1, 0, "too little memory for the model: the weights of big need 1048576 bytes, and 1048575 may be used"},
+		{300, 1<<20 - 1, 0, "too little memory for the model"},
+		{1000, 2 << 20, 1000, ""},
+		{1025, 2 << 20, 0, "max_total_tokens 1025 need 1054725 bytes, and 1048576 may be used beside 1048576 for the weights"},
+	} {
+		got, err := slots(args.Args{MaxTotalTokens: c.total, MemFractionStatic: 0.5}, info, c.memory, true)
 		if got != c.want || (err == nil) != (c.err == "") || err != nil && !strings.Contains(err.Error(), c.err) {
 			t.Errorf("%+v: got %d, %v", c, got, err)
 		}

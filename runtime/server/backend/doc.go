@@ -3,13 +3,42 @@
 //
 // # Devices
 //
-//	cpu   package qwen3's small model, weights from random_seed, tokens chosen by
-//	      package sampling; 256 bytes and qwen3.Specials for a vocabulary
+//	cpu   with model_path a model's files, by package cpu; otherwise package qwen3's
+//	      small model, weights from random_seed, 256 bytes and qwen3.Specials for a
+//	      vocabulary.
+//	      Tokens are chosen by package sampling
 //	sim   package sim, by the wall clock; its vocabulary. Context 32768
 //
-// context_length may be less than the small model's 8192; of a simulated device
-// it may be anything to 2^24. Model files, device cuda and types other than float32 are not
-// built: an error says so, nothing stands in for them.
+// context_length may be less than the model's; of a simulated device it may be
+// anything to 2^24. Device cuda is not built, nor are dtypes other than float32 and a
+// quantization of what has no files: an error says so, nothing stands in for them.
+//
+// # Files
+//
+// model_path is a folder as Hugging Face has them or a .gguf; package checkpoint says
+// what it may have. dtype and quantization are the Options of package cpu; only the
+// scheduler loads weights, the others read what stands before them. Nothing is fetched:
+// the name of a model in a hub is no path.
+//
+// The tokenizer is that of tokenizer_path, or where there is none of model_path: a
+// folder's tokenizer.json, one by its own path, or what a .gguf says of its
+// vocabulary, which must be a byte-level BPE (tokenizer.ggml.model gpt2). Package bpe
+// says what it may have. A tokenizer with an id that the model has no logit for is an
+// error. The other way round it is not: models have rows for kernels' sake that no
+// token stands for. As in SGLang such an id may be given and scored, and a text has
+// the token of id 0 for it.
+//
+// Text that a client gives is encoded by EncodePrompt, with BOS where the tokenizer
+// has one, as SGLang encodes with add_special_tokens=True; a chat, whose template
+// writes BOS itself, by Encode.
+//
+// Check reads all this but the weights, and the chat template, so that a server with wrong files ends before
+// it has begun.
+//
+// # Chats
+//
+// ChatTemplate says where a model's chat template is looked for. A fault in it is an
+// error of the start, with file and line.
 //
 // # Memory
 //
@@ -17,8 +46,8 @@
 // memory has room for. The memory is what the process may use: the least of
 // MemAvailable in /proc/meminfo and the limits of the cgroups that it is in
 // (memory.max of version 2, memory.limit_in_bytes of version 1, those of the
-// groups above included). SGLang's fraction is of a device's whole memory, model
-// and cache; the small model's weights are less than a MiB.
+// groups above included), less what the weights need, those included that stay in
+// the files' mapping: more weights than memory are an error. SGLang's fraction is of a device's whole memory, model and cache.
 //
 // Without max_total_tokens there are at most 131,072 slots, 128 MiB of the small
 // model: more of them would keep prefixes that nobody asks for again. A

@@ -25,7 +25,7 @@ const (
 )
 
 // Slots is MaxTotalTokens, or what MemFractionStatic allows; an error names the
-// sizes when there is too little memory.
+// sizes when there is too little memory, for the weights too.
 func Slots(a args.Args) (int, error) {
 	info, err := Describe(a)
 	if err != nil {
@@ -38,16 +38,22 @@ func Slots(a args.Args) (int, error) {
 			return 0, fmt.Errorf("max_total_tokens: %w", err)
 		}
 	}
-	return slots(a, info.SlotBytes, memory, known)
+	return slots(a, info, memory, known)
 }
 
-func slots(a args.Args, slotBytes int, memory int64, known bool) (int, error) {
+func slots(a args.Args, info Info, memory int64, known bool) (int, error) {
+	if info.WeightBytes > memory {
+		return 0, fmt.Errorf("too little memory for the model: the weights of %s need %d bytes, and %d may be used", info.Name, info.WeightBytes, memory)
+	}
+	memory -= info.WeightBytes
+	slotBytes := info.SlotBytes
 	switch {
 	case a.MaxTotalTokens < 0 || a.MaxTotalTokens > math.MaxInt32:
 		return 0, fmt.Errorf("max_total_tokens is %d, expected 1 to %d, or 0 for what mem_fraction_static allows", a.MaxTotalTokens, math.MaxInt32)
 	case a.MaxTotalTokens > 0:
-		if need := int64(a.MaxTotalTokens) * int64(slotBytes+poolBytes); need > memory {
-			return 0, fmt.Errorf("too little memory for the cache asked for: max_total_tokens %d need %d bytes, and %d may be used", a.MaxTotalTokens, need, memory)
+		if need := int64(a.MaxTotalTokens) * (slotBytes + poolBytes); need > memory {
+			return 0, fmt.Errorf("too little memory for the cache asked for: max_total_tokens %d need %d bytes, and %d may be used beside %d for the weights",
+				a.MaxTotalTokens, need, memory, info.WeightBytes)
 		}
 		return a.MaxTotalTokens, nil
 	case slotBytes == 0:
@@ -59,8 +65,8 @@ func slots(a args.Args, slotBytes int, memory int64, known bool) (int, error) {
 	}
 	room := a.MemFractionStatic * float64(memory) / float64(slotBytes)
 	if room < leastSlots {
-		return 0, fmt.Errorf("too little memory for the cache: mem_fraction_static %g of %d bytes have room for %d tokens of %d bytes, expected at least %d",
-			a.MemFractionStatic, memory, int(room), slotBytes, leastSlots)
+		return 0, fmt.Errorf("too little memory for the cache: mem_fraction_static %g of %d bytes, beside %d for the weights, have room for %d tokens of %d bytes, expected at least %d",
+			a.MemFractionStatic, memory, info.WeightBytes, int(room), slotBytes, leastSlots)
 	}
 	return int(min(room, mostSlots)), nil
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"time"
 
@@ -264,6 +265,9 @@ func (g *engine) close() error {
 	}
 	if g.metrics != nil {
 		errs = append(errs, g.metrics.set.Close())
+	}
+	if m, ok := g.model.(io.Closer); ok {
+		errs = append(errs, m.Close())
 	}
 	return errors.Join(errs...)
 }

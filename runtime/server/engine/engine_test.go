@@ -137,7 +137,8 @@ func (s *server) checkText(rid string) {
 func TestRetractionKeepsText(t *testing.T) {
 	// A prefill batch has one request, so each is admitted with a part of the
 	// others' tokens to come reserved: five of 105 into 440.
-	s := start(t, func(a *args.Args) { a.MaxTotalTokens, a.MaxPrefillTokens = 440, 6 })
+	const line = 100 // decodes until the only line about them, behind the retraction
+	s := start(t, func(a *args.Args) { a.MaxTotalTokens, a.MaxPrefillTokens, a.DecodeLogInterval = 440, 6, line })
 	var all []*request.TokenizedGenerateReqInput
 	for i := range 5 {
 		all = append(all, ask(fmt.Sprintf("r%d", i), fmt.Sprintf("%dabcd", i), 100))
@@ -155,6 +156,9 @@ func TestRetractionKeepsText(t *testing.T) {
 	}
 	if retracted == 0 || s.counts()["num_retracted_requests_total"].Count != uint64(retracted) {
 		t.Errorf("%d retractions in rows, %d counted, want some and the same", retracted, s.counts()["num_retracted_requests_total"].Count)
+	}
+	if v := s.counts(); v["num_retracted_reqs"].Gauge != float64(retracted) {
+		t.Errorf("%g retractions before the line, want %d; %d decodes", v["num_retracted_reqs"].Gauge, retracted, v["decode_batches_total"].Count)
 	}
 }
 

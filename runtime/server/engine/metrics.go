@@ -28,6 +28,7 @@ var specs = []counters.Spec{
 	{Name: "scheduler_cached_tokens_total", Help: "Prompt tokens of finished requests that were in the cache.", Kind: counters.KindCounter},
 	{Name: "scheduler_generation_tokens_total", Help: "Tokens generated.", Kind: counters.KindCounter},
 	{Name: "num_retracted_requests_total", Help: "Requests put back into the queue, as often as they were.", Kind: counters.KindCounter},
+	{Name: "num_retracted_reqs", Help: "Requests put back in the decodes that the last line about them covers.", Kind: counters.KindGauge},
 	{Name: "scheduler_num_aborted_requests_total", Help: "Requests that ended with an abort, refused ones too.", Kind: counters.KindCounter},
 	{Name: "prefill_batches_total", Help: "Prefill batches.", Kind: counters.KindCounter},
 	{Name: "decode_batches_total", Help: "Decode batches.", Kind: counters.KindCounter},
@@ -50,7 +51,7 @@ type metrics struct {
 	requests, generated, retracted, aborted *counters.Counter
 	prefills, decodes, simSteps, simMissed  *counters.Counter
 	running, queue, used, usage, total      *counters.Gauge
-	hitRate, throughput                     *counters.Gauge
+	hitRate, throughput, lastRetracted      *counters.Gauge
 	utilization                             *counters.Gauge
 	mostRunning                             float64
 	simSeconds, simLate, simWorst           *counters.Gauge
@@ -73,7 +74,7 @@ func newMetrics(path string, mostRunning int) (*metrics, error) {
 		running: set.Gauge("num_running_reqs"), queue: set.Gauge("num_queue_reqs"), used: set.Gauge("num_used_tokens"),
 		utilization: set.Gauge("utilization"), mostRunning: float64(mostRunning),
 		usage: set.Gauge("token_usage"), total: set.Gauge("max_total_num_tokens"),
-		hitRate: set.Gauge("cache_hit_rate"), throughput: set.Gauge("gen_throughput"),
+		hitRate: set.Gauge("cache_hit_rate"), throughput: set.Gauge("gen_throughput"), lastRetracted: set.Gauge("num_retracted_reqs"),
 		simSeconds: set.Gauge("sim_seconds"), simLate: set.Gauge("sim_late_seconds"), simWorst: set.Gauge("sim_worst_late_seconds"),
 	}, nil
 }
@@ -104,6 +105,7 @@ func (m *metrics) observe(st scheduler.Stats, device model.Model) {
 	m.usage.Set(float64(st.Used) / float64(st.Total))
 	m.total.Set(float64(st.Total))
 	m.throughput.Set(st.GenThroughput)
+	m.lastRetracted.Set(float64(st.LastRetracted))
 	reach(m.requests, st.Received)
 	reach(m.generated, st.Generated)
 	reach(m.retracted, st.Retracted)

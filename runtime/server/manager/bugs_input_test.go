@@ -18,7 +18,7 @@ import (
 func TestBugPR3951AnOverlongPromptIsRefusedAtOnce(t *testing.T) {
 	k := start(t, nil)
 	it := item("r", strings.Repeat("x", 5000))
-	if e := k.refused(1, it); e.Status != 400 || !strings.Contains(e.Message, "5000 tokens") || !strings.Contains(e.Message, "max_new_tokens is 8") || !strings.Contains(e.Message, "at most 98") {
+	if e := k.refused(1, it); e.Status != 400 || !strings.Contains(e.Message, "at least 500 tokens") || !strings.Contains(e.Message, "max_new_tokens is 8") || !strings.Contains(e.Message, "at most 98") {
 		t.Errorf("got %v", e)
 	}
 }

@@ -90,8 +90,11 @@ func (m *Manager) ids(item *Item) ([]int64, *Error) {
 		if !utf8.ValidString(item.Text) {
 			return nil, badRequest("text has a byte at %d that is no UTF-8, expected valid UTF-8", invalidAt(item.Text))
 		}
+		if err := CheckLength(m.config.Tokenizer, m.config.Limits.ContextLength, item.Text, item.Params.MaxNewTokens); err != nil {
+			return nil, err
+		}
 		var err error
-		if ids, err = m.config.Tokenizer.Encode(item.Text); err != nil {
+		if ids, err = m.config.Tokenizer.EncodePrompt(item.Text); err != nil {
 			return nil, badRequest("text cannot be tokenized: %v", err)
 		}
 		if len(ids) == 0 {
@@ -153,15 +156,31 @@ func (m *Manager) checkParams(r *request.TokenizedGenerateReqInput) *Error {
 // context has room for, by the scheduler's rule: one token less than the context,
 // and room for one new token if any is wanted.
 func (m *Manager) fit(r *request.TokenizedGenerateReqInput) *Error {
-	p, prompt := &r.SamplingParams, len(r.InputIDs)
-	room := m.config.Limits.ContextLength - 1
-	if allowed := room - min(p.MaxNewTokens, 1); prompt > allowed {
-		return badRequest("the prompt has %d tokens and max_new_tokens is %d, expected at most %d prompt tokens in a context_length of %d",
-			prompt, p.MaxNewTokens, allowed, m.config.Limits.ContextLength)
+	p, prompt, context := &r.SamplingParams, len(r.InputIDs), m.config.Limits.ContextLength
+	if prompt > allowed(context, p.MaxNewTokens) {
+		return tooLong("", prompt, context, p.MaxNewTokens)
 	}
+	room := context - 1
 	p.MaxNewTokens = min(p.MaxNewTokens, room-prompt)
 	// The end comes by length then, and until then no end is allowed: the same text.
 	p.MinNewTokens = min(p.MinNewTokens, p.MaxNewTokens)
+	return nil
+}
+
+// allowed is how many tokens a prompt may have.
+func allowed(context, maxNew int) int { return context - 1 - min(maxNew, 1) }
+
+func tooLong(least string, prompt, context, maxNew int) *Error {
+	return badRequest("the prompt has %s%d tokens and max_new_tokens is %d, expected at most %d prompt tokens in a context_length of %d",
+		least, prompt, maxNew, allowed(context, maxNew), context)
+}
+
+// CheckLength refuses a text that is too long however it is cut into tokens, so that
+// nobody tokenizes tens of megabytes to learn that.
+func CheckLength(t Tokenizer, context int, text string, maxNew int) *Error {
+	if least := t.LeastTokens(text); least > allowed(context, maxNew) {
+		return tooLong("at least ", least, context, maxNew)
+	}
 	return nil
 }
 

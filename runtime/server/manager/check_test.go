@@ -126,3 +126,38 @@ func TestACancelledSubmitSendsNothing(t *testing.T) {
 		t.Errorf("got %v, sent %v", err, k.router.sent())
 	}
 }
+
+// unused is a tokenizer whose longest token has ten bytes, and that must not encode.
+type unused struct {
+	byBytes
+	t *testing.T
+}
+
+func (u unused) Encode(text string) ([]int64, error) {
+	u.t.Errorf("a text of %d bytes was encoded", len(text))
+	return nil, nil
+}
+
+// A text that cannot fit is refused by its bytes, as one is by its tokens; the first
+// that may fit is encoded.
+func TestALongTextIsRefusedBeforeItIsEncoded(t *testing.T) {
+	k := start(t, func(c *Config) { c.Tokenizer = unused{t: t} })
+	for _, c := range []struct {
+		bytes, maxNew int
+		message       string
+	}{
+		{60_000_000, 8, "the prompt has at least 6000000 tokens and max_new_tokens is 8, expected at most 98 prompt tokens in a context_length of 100"},
+		{981, 8, "at least 99 tokens and max_new_tokens is 8, expected at most 98"},
+		{991, 0, "at least 100 tokens and max_new_tokens is 0, expected at most 99"},
+	} {
+		it := item("", strings.Repeat("x", c.bytes))
+		it.Params.MaxNewTokens = c.maxNew
+		if e := k.refused(1, it); e.Status != 400 || e.Type != "BadRequestError" || !strings.Contains(e.Message, c.message) {
+			t.Errorf("%d bytes: %+v, want %q", c.bytes, e, c.message)
+		}
+	}
+	k = start(t, nil)
+	if e := k.refused(1, item("", strings.Repeat("x", 980))); !strings.Contains(e.Message, "the prompt has 980 tokens and") {
+		t.Errorf("980 bytes: %+v, want their tokens to be counted", e)
+	}
+}

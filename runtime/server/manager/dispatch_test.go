@@ -41,7 +41,7 @@ func text(ids []int64) string {
 }
 
 func ids(text string) []int64 {
-	all, _ := byBytes{}.Encode(text) // a text without the word that it refuses
+	all, _ := byBytes{}.EncodePrompt(text) // a text without the word that it refuses
 	return all
 }
 

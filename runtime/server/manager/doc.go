@@ -44,7 +44,8 @@
 //
 // A request has at most context_length − 1 tokens, as package scheduler has it: a
 // prompt that leaves no room for one new token (where any is wanted) is refused,
-// and max_new_tokens is cut to the room there is, min_new_tokens with it. Memory
+// and max_new_tokens is cut to the room there is, min_new_tokens with it. A text that
+// is too long by its bytes alone ([CheckLength]) is refused before it is made ids. Memory
 // may allow less than the context; that is the scheduler's to refuse.
 //
 // # Rows

@@ -25,7 +25,7 @@ const ipc = "ipc:///run/worker-0"
 // byBytes has an id for each byte.
 type byBytes struct{}
 
-func (byBytes) Encode(text string) ([]int64, error) {
+func (byBytes) EncodePrompt(text string) ([]int64, error) {
 	if strings.Contains(text, "untokenizable") {
 		return nil, errors.New("no piece fits")
 	}
@@ -35,6 +35,8 @@ func (byBytes) Encode(text string) ([]int64, error) {
 	}
 	return ids, nil
 }
+
+func (byBytes) LeastTokens(text string) int { return (len(text) + 9) / 10 }
 
 // router is the other side of the Sender: it keeps what was sent, decoded.
 type router struct {

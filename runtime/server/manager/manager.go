@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/fanoutbench/fanoutbench/runtime/model"
@@ -21,9 +20,11 @@ type Sender interface {
 	Flush() error
 }
 
-// Tokenizer makes ids of text. Many goroutines use it at once.
+// Tokenizer makes ids of a text that is a whole prompt: with the special tokens in
+// front that the model's prompts have. Many goroutines use it at once.
 type Tokenizer interface {
-	Encode(text string) ([]int64, error)
+	EncodePrompt(text string) ([]int64, error)
+	LeastTokens(text string) int // that text has for certain, found without encoding it
 }
 
 // Config of a Manager.
@@ -99,7 +100,6 @@ func (c Config) complete() (Config, error) {
 type Manager struct {
 	config  Config
 	metrics metrics
-	lastRow atomic.Int64 // Unix nanoseconds; 0: none
 
 	sending sync.Mutex // around the Sender
 
@@ -180,15 +180,6 @@ func (m *Manager) InFlight() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return len(m.states)
-}
-
-// LastRow is part of Service.
-func (m *Manager) LastRow() time.Time {
-	at := m.lastRow.Load()
-	if at == 0 {
-		return time.Time{}
-	}
-	return time.Unix(0, at)
 }
 
 // post sends frames, each on its own. An error ends the service, as the

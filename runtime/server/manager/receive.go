@@ -63,9 +63,6 @@ func (m *Manager) Receive(frame []byte) error {
 			err = m.answer(r)
 		}
 	}
-	if err == nil {
-		m.lastRow.Store(now.UnixNano())
-	}
 	return err
 }
 

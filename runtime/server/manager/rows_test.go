@@ -256,11 +256,8 @@ func TestAMalformedFrameIsAnError(t *testing.T) {
 			t.Errorf("%q: no error", frame)
 		}
 	}
-	if !k.LastRow().IsZero() {
-		t.Errorf("the last row came at %v, want never", k.LastRow())
-	}
-	if err := k.Receive(good); err != nil || !k.LastRow().Equal(k.clock.now()) {
-		t.Errorf("%v, last row at %v", err, k.LastRow())
+	if err := k.Receive(good); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -87,9 +87,6 @@ type Service interface {
 	InternalState(ctx context.Context) ([]byte, error)
 	// Admissions has the records of requests and of their prefill batches, as JSON.
 	Admissions(ctx context.Context, rids []string) ([]byte, error)
-	// LastRow is when the last row or answer of any kind came in; the zero time:
-	// none has.
-	LastRow() time.Time
 }
 
 // Call is a submitted request. One goroutine uses it.

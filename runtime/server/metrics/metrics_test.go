@@ -10,7 +10,13 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/fanoutbench/fanoutbench/runtime/server/args"
+	"github.com/fanoutbench/fanoutbench/runtime/server/backend"
 	"github.com/fanoutbench/fanoutbench/runtime/server/counters"
+	"github.com/fanoutbench/fanoutbench/runtime/server/engine"
+	"github.com/fanoutbench/fanoutbench/runtime/server/manager"
+	"github.com/fanoutbench/fanoutbench/runtime/server/part"
+	"github.com/fanoutbench/fanoutbench/runtime/server/parttest"
 )
 
 var rewrite = flag.Bool("rewrite", false, "write what the scrapes give as what they should")
@@ -224,6 +230,35 @@ func TestTable(t *testing.T) {
 	}
 	if n := slices.Collect(maps.Keys(types)); strings.Contains(strings.Join(n, " "), "fanoutbench:num") {
 		t.Error(n)
+	}
+}
+
+// Every name of SGLang's in the table is one that a part declares: a scheduler, as it
+// runs, or an HTTP worker.
+func TestNamesAreCounted(t *testing.T) {
+	a := args.Default().Complete()
+	a.Device, a.StartTimeout = backend.Sim, parttest.Patience.Seconds()
+	e := part.Env{ID: part.ID{Kind: part.Scheduler}, Args: a, Folder: parttest.Folder(t)}
+	declared := map[string]bool{}
+	for _, s := range manager.Specs() {
+		declared[s.Name] = true
+	}
+	started := parttest.Start(t, engine.Run, e)
+	rows := parttest.Bind(t, e, part.ID{Kind: part.Detokenizer}.String())
+	started.AwaitReady()
+	values, err := counters.Read(part.CountersPath(e.Folder, e.ID))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name := range values {
+		declared[name] = true
+	}
+	started.Stop(part.Scheduler)
+	rows.Close()
+	for name := range sglang {
+		if !declared[name] {
+			t.Errorf("no part counts %s", name)
+		}
 	}
 }
 

@@ -298,8 +298,10 @@ func TestBadAnswers(t *testing.T) {
 	r.AwaitCount("answers_forwarded", 1)
 	r.AwaitCount("frames_malformed", 7)
 	r.AwaitCount("answers_dropped_unknown", 1)
-	if !strings.Contains(r.Log.String(), "worker-7") {
-		t.Errorf("the log does not name worker-7:\n%s", r.Log)
+	for what, n := range map[string]int{"worker-7": 1, "an answer cannot be read": 7} {
+		if got := strings.Count(r.Log.String(), what); got != n {
+			t.Errorf("the log says %q %d times, want %d:\n%s", what, got, n, r.Log)
+		}
 	}
 	r.stop()
 }

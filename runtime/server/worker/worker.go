@@ -122,6 +122,10 @@ func (w *worker) build(ipc string, push transport.Push, set *counters.Set) (http
 	if err != nil {
 		return nil, err
 	}
+	template, err := backend.ChatTemplate(a)
+	if err != nil {
+		return nil, err
+	}
 	w.manager, err = manager.New(manager.Config{
 		IPC: ipc, Sender: push, Tokenizer: tokenizer, Counters: set, Log: w.env.Log,
 		Limits: model.Limits{VocabSize: info.VocabSize, ContextLength: info.ContextLength, EOS: info.EOS},
@@ -135,10 +139,14 @@ func (w *worker) build(ipc string, push transport.Push, set *counters.Set) (http
 			return nil, err
 		}
 	}
-	return api.New(api.Config{
+	c := api.Config{
 		Service: w.manager, Tokenizer: tokenizer, Info: info, Args: a, Log: w.env.Log, Version: args.Version(),
 		State: func() api.State { return api.State(w.state.Load()) }, Stuck: w.stuck, Metrics: metered,
-	}), nil
+	}
+	if template != nil { // or the interface would not be nil
+		c.Template = template
+	}
+	return api.New(c), nil
 }
 
 // stuck names the parts that have not moved for half of the time that a health

@@ -3,6 +3,7 @@ package bpe
 import (
 	"fmt"
 	"math"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/fanoutbench/fanoutbench/runtime/tokenizer"
@@ -20,6 +21,8 @@ type Tokenizer struct {
 	nfc        bool
 	steps      []splitter
 	cache      *cache
+	least      least
+	prefix     []int64 // before a prompt
 }
 
 // VocabSize is the largest id and one.
@@ -34,6 +37,16 @@ func (t *Tokenizer) AppendDecode(dst []byte, ids []int64, skipSpecial, spacesBet
 // AppendBytes appends the bytes of ids to dst: what AppendDecode makes text of.
 func (t *Tokenizer) AppendBytes(dst []byte, ids []int64, skipSpecial bool) []byte {
 	return t.text.AppendBytes(dst, ids, skipSpecial)
+}
+
+// EncodePrompt gives the ids of a text that is a whole prompt: those of Encode, and
+// before them those of the special tokens that the file has before every text.
+func (t *Tokenizer) EncodePrompt(text string) ([]int64, error) {
+	ids, err := t.Encode(text)
+	if err != nil || len(t.prefix) == 0 {
+		return ids, err
+	}
+	return slices.Concat(t.prefix, ids), nil
 }
 
 // Encode gives the ids of text, which must be UTF-8. No token is added to them.

@@ -2,6 +2,7 @@ package bpe
 
 import (
 	"fmt"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/fanoutbench/fanoutbench/runtime/tokenizer"
@@ -21,7 +22,8 @@ type definition struct {
 	added  []added
 	nfc    bool
 	steps  []splitter
-	whole  bool // a word that is a token needs no merges
+	whole  bool    // a word that is a token needs no merges
+	prefix []int32 // the tokens before a prompt
 }
 
 // build checks d and makes the tokenizer of it.
@@ -54,6 +56,13 @@ func (d *definition) build() (*Tokenizer, error) {
 		t.size = max(t.size, int(n.ID)+1)
 	}
 	t.literal, t.normalized = d.tries()
+	for _, id := range d.prefix {
+		if !slices.ContainsFunc(names, func(n tokenizer.Token) bool { return n.ID == int64(id) }) {
+			return nil, fmt.Errorf("the id %d is to stand before a prompt, and the vocabulary has no token of it", id)
+		}
+		t.prefix = append(t.prefix, int64(id))
+	}
+	t.least = newLeast(d, t)
 	return t, nil
 }
 

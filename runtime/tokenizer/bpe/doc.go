@@ -11,7 +11,7 @@
 //     becomes one, the leftmost of several, until no pair has a merge.
 //
 // The ids are those that Python's tokenizers (0.23.3, its wheel for Linux) gives
-// without special tokens added, on Qwen3's and SmolLM2's files exactly: testdata
+// (Encode with add_special_tokens=False, EncodePrompt with True), on Qwen3's and SmolLM2's files exactly: testdata
 // holds small cases, and the tests with the build tag python compare the whole
 // files on some ten thousand texts and on every character that has a meaning.
 //
@@ -19,6 +19,16 @@
 // none for six control characters, and for those beyond U+3FFFF that begin with
 // 0xf1 and 0xf2. So a text comes back from AppendDecode as NFC has it (or, without
 // a normalizer, unchanged) less those bytes.
+//
+// # A prompt
+//
+// EncodePrompt puts before the ids those that the file has before every text:
+// BOS, for Llama 3. A tokenizer.json says so by a post_processor
+// TemplateProcessing, whose single is special tokens and then the sequence A; a
+// template with anything behind A is refused. (transformers makes another one of
+// tokenizer_config.json's add_bos_token for some of its classes; that file is
+// not read here.) In a GGUF it is AddBOS and BOS. A chat's template writes BOS
+// itself, so a rendered chat is for Encode.
 //
 // # Decoding
 //
@@ -34,7 +44,8 @@
 // of it beside that library's source, whose rules this package follows. Read are
 // a model of type BPE, the normalizer NFC or none, the pre-tokenizers Split
 // (Isolated), Digits (individual) and ByteLevel at the end, the post-processor
-// ByteLevel or none, and the decoder ByteLevel. Anything else is refused by its
+// ByteLevel, TemplateProcessing, a Sequence of both or none, and the decoder
+// ByteLevel. Anything else is refused by its
 // name, so that no file is half understood: also a field that is not known here.
 // Ids are those of the file. (The library counts added tokens from the end of the
 // vocabulary, whatever their ids; files that people use have them so.)

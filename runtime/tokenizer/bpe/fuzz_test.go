@@ -28,6 +28,10 @@ func use(t *testing.T, tok *Tokenizer, text string) {
 	if err != nil || !slices.Equal(again, ids) {
 		t.Fatalf("%q: %v, then %v, %v", text, ids, again, err)
 	}
+	prompt, err := tok.EncodePrompt(text)
+	if err != nil || len(prompt) < len(ids) || !slices.Equal(prompt[len(prompt)-len(ids):], ids) {
+		t.Fatalf("%q: the prompt is %v, %v, expected %v at its end", text, prompt, err, ids)
+	}
 	if out := tok.AppendDecode(nil, ids, false, true); !utf8.Valid(out) {
 		t.Fatalf("%q: the text %q of %v is not UTF-8", text, out, ids)
 	}
@@ -40,6 +44,8 @@ func FuzzParse(f *testing.F) {
 	f.Add([]byte(strings.Replace(tiny, `"normalizer":null`, `"normalizer":{"type":"NFC"}`, 1)), "e\u0301")
 	f.Add([]byte(strings.Replace(tiny, `"normalized":false`, `"normalized":true`, 1)), "a<x>")
 	f.Add([]byte(strings.Replace(tiny, `"lstrip":false,"rstrip":false`, `"lstrip":true,"rstrip":true`, 1)), "  <x>  <x>")
+	f.Add(withPostProcessor(template(before, sequence)), "a<x>")
+	f.Add(withPostProcessor(`{"type":"Sequence","processors":[`+byteLevel+`,`+template(before, before, sequence)+`]}`), "a<x>")
 	f.Fuzz(func(t *testing.T, data []byte, text string) {
 		tok, err := Parse(data)
 		if err != nil {

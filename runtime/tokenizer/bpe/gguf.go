@@ -1,7 +1,6 @@
 package bpe
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 )
@@ -21,10 +20,11 @@ type Vocabulary struct {
 	Tokens []string // tokenizer.ggml.tokens, by id
 	Kinds  []int64  // tokenizer.ggml.token_type, by id
 	Merges []string // tokenizer.ggml.merges, two tokens and a blank between them
-	AddBOS bool     // tokenizer.ggml.add_bos_token
+	AddBOS bool     // tokenizer.ggml.add_bos_token: BOS stands before a prompt
+	BOS    int64    // tokenizer.ggml.bos_token_id
 }
 
-// New makes the tokenizer of a GGUF. Its Encode gives the ids that Python's
+// New makes the tokenizer of a GGUF. Its methods give the ids that Python's
 // tokenizers gives for the model's tokenizer.json, as far as the GGUF has what
 // that says: converters mark as control some tokens that are not special there.
 func New(v Vocabulary) (*Tokenizer, error) {
@@ -40,9 +40,6 @@ func New(v Vocabulary) (*Tokenizer, error) {
 }
 
 func (v *Vocabulary) definition() (*definition, error) {
-	if v.AddBOS {
-		return nil, errors.New("add_bos_token is true, expected false: adding tokens to a text is not built")
-	}
 	if len(v.Kinds) != len(v.Tokens) || len(v.Tokens) == 0 {
 		return nil, fmt.Errorf("it has %d tokens and %d token types, expected as many, and at least one", len(v.Tokens), len(v.Kinds))
 	}
@@ -50,6 +47,12 @@ func (v *Vocabulary) definition() (*definition, error) {
 		return nil, fmt.Errorf("it has %d tokens, expected at most %d", len(v.Tokens), maxID)
 	}
 	d := &definition{tokens: make(map[string]int32, len(v.Tokens))}
+	if v.AddBOS {
+		if v.BOS < 0 || v.BOS >= int64(len(v.Tokens)) {
+			return nil, fmt.Errorf("bos_token_id is %d, expected 0 to %d as add_bos_token is true", v.BOS, len(v.Tokens)-1)
+		}
+		d.prefix = []int32{int32(v.BOS)}
+	}
 	if err := v.pre(d); err != nil {
 		return nil, err
 	}

@@ -66,7 +66,7 @@ func TestBadFiles(t *testing.T) {
 		{`"truncation":null`, `"truncation":{"max_length":5}`, `truncation is {"max_length":5}, expected null`},
 		{`"padding":null`, `"padding":{}`, "padding is {}, expected null"},
 		{`"normalizer":null`, `"normalizer":{"type":"NFKC"}`, `the normalizer is "NFKC", expected NFC or null`},
-		{`"post_processor":null`, `"post_processor":{"type":"RobertaProcessing"}`, `the post_processor is "RobertaProcessing"`},
+		{`"post_processor":null`, `"post_processor":{"type":"RobertaProcessing"}`, `the post_processor: it is "RobertaProcessing", expected ByteLevel`},
 		{`"decoder":{"type":"ByteLevel"`, `"decoder":{"type":"Metaspace"`, `the decoder is "Metaspace", expected ByteLevel`},
 		{`"pre_tokenizer":{"type":"ByteLevel"`, `"pre_tokenizer":{"type":"Whitespace"`, "expected ByteLevel, alone or at the end"},
 		{`"add_prefix_space":false`, `"add_prefix_space":true`, "add_prefix_space is true, or missing"},
@@ -137,7 +137,9 @@ func TestBadVocabularies(t *testing.T) {
 		want   string
 	}{
 		{func(v *Vocabulary) { v.Pre = "chameleon" }, `tokenizer.ggml.pre is "chameleon", expected qwen2`},
-		{func(v *Vocabulary) { v.AddBOS = true }, "add_bos_token is true"},
+		{func(v *Vocabulary) { v.AddBOS, v.BOS = true, 6 }, "bos_token_id is 6, expected 0 to 5 as add_bos_token is true"},
+		{func(v *Vocabulary) { v.AddBOS, v.BOS = true, -1 }, "bos_token_id is -1"},
+		{func(v *Vocabulary) { v.AddBOS, v.BOS = true, 5 }, "the id 5 is to stand before a prompt, and the vocabulary has no token of it"}, // unused
 		{func(v *Vocabulary) { v.Kinds = v.Kinds[1:] }, "it has 6 tokens and 5 token types"},
 		{func(v *Vocabulary) { v.Tokens, v.Kinds = nil, nil }, "it has 0 tokens and 0 token types"},
 		{func(v *Vocabulary) { v.Kinds[0] = 6 }, `the token "a" of id 0 has type 6`},

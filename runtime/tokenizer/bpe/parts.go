@@ -1,6 +1,7 @@
 package bpe
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -18,6 +19,11 @@ type part struct {
 	AddPrefixSpace   *bool      `json:"add_prefix_space"`
 	TrimOffsets      bool       `json:"trim_offsets"` // of places in the text, which are not asked for
 	UseRegex         *bool      `json:"use_regex"`
+
+	// Of TemplateProcessing.
+	Single        []piece            `json:"single"`
+	Pair          json.RawMessage    `json:"pair"` // for two texts at once, which nobody gives
+	SpecialTokens map[string]special `json:"special_tokens"`
 }
 
 type patternOf struct {
@@ -34,15 +40,15 @@ func (f *file) parts(d *definition) error {
 	default:
 		return fmt.Errorf("the normalizer is %q, expected NFC or null", f.Normalizer.Type)
 	}
-	if p := f.PostProcessor; p != nil && p.Type != "ByteLevel" {
-		return fmt.Errorf("the post_processor is %q, expected ByteLevel or null: adding tokens to a text is not built", p.Type)
+	var err error
+	if d.prefix, err = f.PostProcessor.prefix(); err != nil {
+		return fmt.Errorf("the post_processor: %w", err)
 	}
 	if p := f.Decoder; p == nil {
 		return errors.New("it has no decoder, expected ByteLevel")
 	} else if p.Type != "ByteLevel" {
 		return fmt.Errorf("the decoder is %q, expected ByteLevel", p.Type)
 	}
-	var err error
 	if d.steps, err = f.PreTokenizer.splitters(); err != nil {
 		return fmt.Errorf("the pre_tokenizer: %w", err)
 	}

@@ -107,3 +107,44 @@ func TestPythonGGUF(t *testing.T) {
 		}
 	}
 }
+
+// A prompt's ids are those that Python's tokenizers gives with add_special_tokens, for
+// the post-processors that are read.
+func TestPythonPrompt(t *testing.T) {
+	folder := files(t)
+	const program = `
+import json, sys, tokenizers
+tok = tokenizers.Tokenizer.from_file(sys.argv[1])
+print(json.dumps([tok.encode(text, add_special_tokens=add).ids for text in json.loads(sys.argv[2]) for add in (False, True)]))
+`
+	texts := []string{"", "ab<x> b", "<x>ab"}
+	packed, err := json.Marshal(texts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, post := range []string{
+		"null", byteLevel, template(sequence), template(before, sequence), template(before, before, sequence),
+		`{"type":"Sequence","processors":[` + byteLevel + `,` + template(before, sequence) + `]}`,
+	} {
+		path := filepath.Join(t.TempDir(), "tokenizer.json")
+		if err := os.WriteFile(path, withPostProcessor(post), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		out, err := exec.Command(filepath.Join(folder, "bin", "python"), "-c", program, path, string(packed)).Output()
+		if err != nil {
+			t.Fatalf("%s: %v", post, err)
+		}
+		var want [][]int64
+		if err := json.Unmarshal(out, &want); err != nil || len(want) != 2*len(texts) {
+			t.Fatalf("%s: %s, %v", post, out, err)
+		}
+		tok := load(t, path)
+		for i, text := range texts {
+			own, err := tok.Encode(text)
+			prompt, err2 := tok.EncodePrompt(text)
+			if err != nil || err2 != nil || !slices.Equal(own, want[2*i]) || !slices.Equal(prompt, want[2*i+1]) {
+				t.Errorf("%s: %q is %v and %v, want %v; %v, %v", post, text, own, prompt, want[2*i:2*i+2], err, err2)
+			}
+		}
+	}
+}

@@ -1,0 +1,44 @@
+package kernels
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+)
+
+// Encode is the values in a format: to F16 and BF16 rounded to the nearest, of two the
+// one with an even fraction, and beyond the largest an infinity; to Q8 as [Quantize]. A
+// NaN stays one.
+func Encode(f Format, values []float32) []byte {
+	switch f {
+	case F32:
+		out := make([]byte, 4*len(values))
+		for i, v := range values {
+			binary.LittleEndian.PutUint32(out[4*i:], math.Float32bits(v))
+		}
+		return out
+	case F16:
+		out := make([]byte, 2*len(values))
+		for i, v := range values {
+			binary.LittleEndian.PutUint16(out[2*i:], toHalf(v))
+		}
+		return out
+	case BF16:
+		out := make([]byte, 2*len(values))
+		for i, v := range values {
+			binary.LittleEndian.PutUint16(out[2*i:], toBF16(v))
+		}
+		return out
+	case Q8:
+		return Quantize(values)
+	}
+	panic(fmt.Sprintf("kernels: Encode as %v", f))
+}
+
+func toBF16(x float32) uint16 {
+	bits := math.Float32bits(x)
+	if x != x {
+		return uint16(bits>>16) | 0x40 // quiet, and not what rounding could make an infinity of
+	}
+	return uint16((bits + 0x7fff + bits>>16&1) >> 16)
+}

@@ -1,0 +1,79 @@
+package backend
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/fanoutbench/fanoutbench/runtime/model"
+	"github.com/fanoutbench/fanoutbench/runtime/model/checkpoint"
+	"github.com/fanoutbench/fanoutbench/runtime/model/cpu"
+	"github.com/fanoutbench/fanoutbench/runtime/model/qwen3"
+	"github.com/fanoutbench/fanoutbench/runtime/model/tensor"
+	"github.com/fanoutbench/fanoutbench/runtime/server/args"
+)
+
+// describeCheckpoint says what a model's files say.
+func describeCheckpoint(a args.Args) (info Info, err error) {
+	c, err := checkpoint.Open(a.ModelPath)
+	if err != nil {
+		return Info{}, fmt.Errorf("model_path: %w", err)
+	}
+	defer func() { err = errors.Join(err, c.Close()) }()
+	if c.ContextLength < 2 {
+		return Info{}, fmt.Errorf("model_path: %s has room for %d token, expected 2 at least: one of a prompt and one of an answer", a.ModelPath, c.ContextLength)
+	}
+	size, err := cpu.Size(c, cpuOptions(a))
+	if err != nil {
+		return Info{}, fmt.Errorf("model_path: %s: %w", a.ModelPath, err)
+	}
+	return Info{
+		Name: a.ModelPath, Architecture: c.Class(), ContextLength: c.ContextLength, VocabSize: c.VocabSize, EOS: c.EOS,
+		WeightBytes: size.Weights + size.Mapped, SlotBytes: size.Slot,
+	}, nil
+}
+
+// dtypes by their names; auto is each matrix' own.
+var dtypes = map[string]tensor.DType{"auto": 0, "bfloat16": tensor.BF16, "float16": tensor.F16, "float32": tensor.F32}
+
+func cpuOptions(a args.Args) cpu.Options {
+	return cpu.Options{DType: dtypes[a.DType], Q8: a.Quantization == args.Q8}
+}
+
+// checkNumbers names the numbers that the models without files do not compute with.
+func checkNumbers(a args.Args) error {
+	switch {
+	case a.ModelPath != "":
+	case a.DType != "auto" && a.DType != "float32":
+		return fmt.Errorf("dtype is %q, expected auto or float32: others are not built", a.DType)
+	case a.Quantization != "":
+		return fmt.Errorf("quantization is %q, expected none: it is not built", a.Quantization)
+	}
+	return nil
+}
+
+// fileModel is a model and the files that it reads.
+type fileModel struct {
+	*cpu.Model
+	files *checkpoint.Checkpoint
+}
+
+// Close ends the model, then its files.
+func (m fileModel) Close() error {
+	m.Model.Close()
+	return m.files.Close()
+}
+
+// newCheckpointModel makes the model. Its Close must be called.
+func newCheckpointModel(a args.Args, contextLength, slots int, s qwen3.Sampler) (model.Model, error) {
+	c, err := checkpoint.Open(a.ModelPath)
+	if err != nil {
+		return nil, fmt.Errorf("model_path: %w", err)
+	}
+	o := cpuOptions(a)
+	o.ContextLength, o.Slots, o.Sampler = contextLength, slots, s
+	m, err := cpu.New(c, o)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("model_path: %s: %w", a.ModelPath, err), c.Close())
+	}
+	return fileModel{m, c}, nil
+}
