@@ -1,0 +1,43 @@
+package sim_test
+
+import (
+	"math"
+	"testing"
+
+	"github.com/fanoutbench/fanoutbench/runtime/model/sim"
+)
+
+// The step times give back what was published: latencies of requests of 50 and of 100
+// cached prompts, and fitted step times.
+func TestMachinesGiveThePublishedFigures(t *testing.T) {
+	for _, k := range []struct {
+		machine         string
+		tokens, context int
+		ms              float64
+	}{
+		{"h100-qwen3-0.6b", 50, 50 * 300, 41.12},
+		{"h100-qwen3-0.6b", 100, 100 * 300, 61.30},
+		{"h100-llama-3.1-8b", 0, 0, 5.752705191348184},
+		{"h100-llama-3.1-8b", 1000, 1000, 5.752705191348184 + 17.25086436834028},
+		{"a100-llama-3.1-8b", 1000, 1000, 16.441531547147923 + 47.837412108198656},
+	} {
+		m, ok := sim.MachineNamed(k.machine)
+		if !ok {
+			t.Fatalf("no %s", k.machine)
+		}
+		if got := m.Step.Seconds(k.tokens, k.context) * 1e3; math.Abs(got-k.ms) > 1e-9 {
+			t.Errorf("%s: %d tokens of %d take %v ms, want %v", k.machine, k.tokens, k.context, got, k.ms)
+		}
+	}
+	if _, ok := sim.MachineNamed(""); ok {
+		t.Error("a machine without a name")
+	}
+	for _, m := range sim.Machines() {
+		if found, _ := sim.MachineNamed(m.Name); found != m {
+			t.Errorf("%s is %+v", m.Name, found)
+		}
+		if s := m.Step; s.Base <= 0 || s.PerToken <= 0 || s.PerContext < 0 || m.What == "" || m.Source == "" {
+			t.Errorf("%+v", m)
+		}
+	}
+}
