@@ -85,7 +85,7 @@ func (f *runFlags) add(c *cobra.Command) {
 	fl.Float64Var(&f.margin, "margin", 5, "slow-down, in per cent, that still counts as equal")
 	fl.StringSliceVar(&f.primary, "primary", nil, "metrics, of every cell, that the verdict is about; empty decides nothing (default: avg_ms and p90_ms of the open loop, superiority, and leading_ms, non-inferiority)")
 	fl.StringVar(&f.output, "output", "", "run folder to make (default: runs/ and the UTC time)")
-	fl.StringVar(&f.sweep, "sweep", "", "max-tokens=0,2048,...: run once for each limit of the candidate's messages; 0: no limit")
+	fl.StringVar(&f.sweep, "sweep", "", "max-tokens=0,2048,... or max-reqs=...: run once for each limit of the candidate's messages, 0: no limit; step-base=0.02,0.005,...: once for each fixed part of a simulated step, both arms, seconds, the largest first as the first one's rate is that of all")
 	fl.Float64Var(&f.within, "sweep-within", 10, "per cent that the leading request may be slower than the reference's for a limit to be recommended")
 }
 

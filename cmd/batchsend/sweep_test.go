@@ -15,7 +15,7 @@ func TestRecommend(t *testing.T) {
 	nan := math.NaN()
 	for name, k := range map[string]struct {
 		points []point // leading and average as paired reductions
-		limit  int
+		limit  float64
 		ok     bool
 	}{
 		"no limit is the largest":    {[]point{{limit: 2048, leading: 5, avg: 9}, {limit: 0, leading: -3, avg: 9}, {limit: 4096, leading: 1, avg: 2}}, 0, true},
@@ -26,7 +26,7 @@ func TestRecommend(t *testing.T) {
 		"not what is not known":      {[]point{{limit: 0, leading: nan, avg: 9}, {limit: 5, leading: 3, avg: nan}}, 0, false},
 	} {
 		if limit, ok := recommend(k.points, 10); limit != k.limit || ok != k.ok {
-			t.Errorf("%s: %d, %v, want %d, %v", name, limit, ok, k.limit, k.ok)
+			t.Errorf("%s: %v, %v, want %v, %v", name, limit, ok, k.limit, k.ok)
 		}
 	}
 }
