@@ -1,7 +1,6 @@
 package main
 
 import (
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -10,26 +9,6 @@ import (
 
 	"github.com/fanoutbench/fanoutbench/results/batchrun"
 )
-
-func TestRecommend(t *testing.T) {
-	nan := math.NaN()
-	for name, k := range map[string]struct {
-		points []point // leading and average as paired reductions
-		limit  float64
-		ok     bool
-	}{
-		"no limit is the largest":    {[]point{{limit: 2048, leading: 5, avg: 9}, {limit: 0, leading: -3, avg: 9}, {limit: 4096, leading: 1, avg: 2}}, 0, true},
-		"the largest that is within": {[]point{{limit: 0, leading: -80, avg: 9}, {limit: 2048, leading: -9, avg: 3}, {limit: 4096, leading: -10, avg: 2}, {limit: 8192, leading: -11, avg: 9}}, 4096, true},
-		"not if requests are slower": {[]point{{limit: 0, leading: 5, avg: -1}, {limit: 100, leading: 5, avg: 0}}, 100, true},
-		"none":                       {[]point{{limit: 0, leading: -80, avg: 9}, {limit: 5, leading: 3, avg: -2}}, 0, false},
-		"not an invalid run":         {[]point{{limit: 0, leading: 5, avg: 9, invalid: true}, {limit: 5, leading: 3, avg: 2}}, 5, true},
-		"not what is not known":      {[]point{{limit: 0, leading: nan, avg: 9}, {limit: 5, leading: 3, avg: nan}}, 0, false},
-	} {
-		if limit, ok := recommend(k.points, 10); limit != k.limit || ok != k.ok {
-			t.Errorf("%s: %v, %v, want %v, %v", name, limit, ok, k.limit, k.ok)
-		}
-	}
-}
 
 // Each limit is a run of its own, all with the rate that was found for the first, and
 // the same schedules. Whether a busy machine holds the rate is not looked at.
@@ -66,4 +45,24 @@ func TestSweep(t *testing.T) {
 		}
 	}
 	measure(t, "--sweep", "max-tokens=0", "--candidate", (&fake{}).serve(t)).run(exitUsage).says("--sweep means nothing")
+}
+
+// Both arms have the swept part of a step, and their servers say so.
+func TestSweepOfTheStepBase(t *testing.T) {
+	p := measure(t, "--sweep", "step-base=0.004,0.001", "--set", "sim-machine=h100-llama-3.1-8b")
+	p.run(exitOK, exitInvalid).says("step-base", "the candidate wins: not at the largest", "reference's prefill batches")
+	for _, word := range []string{"0.004", "0.001"} {
+		f, err := batchrun.Read(filepath.Join(p.output, "step-base-"+word))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, arm := range f.Result.Arms {
+			if got := arm.Server["sim_step_base"]; got != word {
+				t.Errorf("%s: the %s has a base of %q", word, name, got)
+			}
+			if got := arm.Server["sim_step_per_token"]; got != "1.725086436834028e-05" {
+				t.Errorf("%s: the %s takes %q a token, want the machine's", word, name, got)
+			}
+		}
+	}
 }
