@@ -102,7 +102,7 @@ func TestSGLangPageRunsAreNamed(t *testing.T) {
 		t.Fatal(err)
 	}
 	seeds := map[string]string{}
-	for _, m := range regexp.MustCompile(`(?m)^(?:sglang_)?run ([a-z0-9-]+) --seed ([0-9]+) `).FindAllStringSubmatch(string(runs), -1) {
+	for _, m := range regexp.MustCompile(`(?m)^(?:sglang_run|run|load) ([a-z0-9/-]+) --seed ([0-9]+)\b`).FindAllStringSubmatch(string(runs), -1) {
 		if other := seeds[m[2]]; other != "" {
 			t.Errorf("%s and %s have the same seed %s", m[1], other, m[2])
 		}
