@@ -289,6 +289,8 @@ func everyPage(t testing.TB) map[string]string {
 		t.Fatal(err)
 	}
 	pages["history"] = b.String()
+	pages["load"] = loadPageOf(t, loadRun(t, nil, nil))
+	pages["load invalid"] = loadPageOf(t, loadRun(t, nil, lateAndReset))
 	return pages
 }
 
