@@ -17,7 +17,6 @@ import (
 
 	"github.com/fanoutbench/fanoutbench/results"
 	"github.com/fanoutbench/fanoutbench/results/batchrun"
-	"github.com/fanoutbench/fanoutbench/runtime/model/sim"
 )
 
 const batchsendPage = "docs/batchsend.md"
@@ -214,18 +213,4 @@ func TestBatchsendPageRunsAreNamed(t *testing.T) {
 	if got, err := loadTable(t.TempDir(), "run", "none"); err != nil || got != "Not run yet; `scripts/runs batchsend/none` makes it.\n" {
 		t.Errorf("%q (%v)", got, err)
 	}
-}
-
-var machineMark = regexp.MustCompile(`(?s)(<!-- machines -->)\n(.*?)<!-- end -->`)
-
-// The page's machines are those that a simulated device can be.
-func TestBatchsendPageMachines(t *testing.T) {
-	pageTables(t, batchsendPage, "<!-- machines -->", machineMark, func([]string) (string, error) {
-		var b strings.Builder
-		b.WriteString("| sim-machine | fixed part | a token | a token of the sequences | what |\n| --- | ---: | ---: | ---: | --- |\n")
-		for _, m := range sim.Machines() {
-			fmt.Fprintf(&b, "| `%s` | %.4g ms | %.3g us | %.3g us | %s |\n", m.Name, m.Step.Base*1e3, m.Step.PerToken*1e6, m.Step.PerContext*1e6, m.What)
-		}
-		return b.String(), nil
-	})
 }

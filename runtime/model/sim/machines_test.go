@@ -1,7 +1,11 @@
 package sim_test
 
 import (
+	"flag"
+	"fmt"
 	"math"
+	"os"
+	"strings"
 	"testing"
 
 	"github.com/fanoutbench/fanoutbench/runtime/model/sim"
@@ -39,5 +43,35 @@ func TestMachinesGiveThePublishedFigures(t *testing.T) {
 		if s := m.Step; s.Base <= 0 || s.PerToken <= 0 || s.PerContext < 0 || m.What == "" || m.Source == "" {
 			t.Errorf("%+v", m)
 		}
+	}
+}
+
+var rewrite = flag.Bool("rewrite", false, "write the manual's table of machines anew")
+
+// The manual's table has the machines as they are.
+func TestManualHasTheMachines(t *testing.T) {
+	const page, open, end = "../../../docs/batchsend.md", "<!-- machines -->\n", "<!-- end -->"
+	b, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, ok := strings.Cut(string(b), open)
+	got, after, closed := strings.Cut(rest, end)
+	if !ok || !closed {
+		t.Fatalf("%s has no %q with an end", page, open)
+	}
+	var want strings.Builder
+	want.WriteString("| sim-machine | fixed part | a token | a token of the sequences | what |\n| --- | ---: | ---: | ---: | --- |\n")
+	for _, m := range sim.Machines() {
+		fmt.Fprintf(&want, "| `%s` | %.4g ms | %.3g us | %.3g us | %s |\n", m.Name, m.Step.Base*1e3, m.Step.PerToken*1e6, m.Step.PerContext*1e6, m.What)
+	}
+	if got == want.String() {
+		return
+	}
+	if !*rewrite {
+		t.Fatalf("%s has\n%s, want\n%s; go test -run TestManualHasTheMachines -rewrite writes it", page, got, want.String())
+	}
+	if err := os.WriteFile(page, []byte(before+open+want.String()+end+after), 0o644); err != nil {
+		t.Fatal(err)
 	}
 }
