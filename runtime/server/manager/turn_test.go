@@ -12,7 +12,10 @@ import (
 )
 
 // diary is a tokenizer that writes down, with its router, what was done in which order.
-type diary struct{ lines []string }
+type diary struct {
+	byBytes
+	lines []string
+}
 
 func (d *diary) Encode(text string) ([]int64, error) {
 	d.lines = append(d.lines, "tokenize "+text[:1])
@@ -166,7 +169,10 @@ func TestLatencyHasTheTokenizing(t *testing.T) {
 }
 
 // slowTokenizer lets a microsecond pass for each text.
-type slowTokenizer struct{ clock *clock }
+type slowTokenizer struct {
+	byBytes
+	clock *clock
+}
 
 func (s *slowTokenizer) Encode(text string) ([]int64, error) {
 	s.clock.advance(1000)
