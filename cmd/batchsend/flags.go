@@ -92,8 +92,8 @@ func (f *runFlags) add(c *cobra.Command) {
 	fl.StringVar(&f.output, "output", "", "run folder to make (default: runs/ and the UTC time)")
 	fl.StringVar(&f.shard, "shard", "", "I/N: send part I, from 0, of an open loop that is split over N machines; see merge")
 	fl.StringVar(&f.startAt, "start-at", "", "of a shard: when the first trial is to start (RFC 3339, as 2026-01-31T12:00:00Z), the same for all; the others follow at equal distances")
-	fl.StringVar(&f.sweep, "sweep", "", "max-tokens=0,2048,...: run once for each limit of the candidate's messages; 0: no limit")
-	fl.Float64Var(&f.within, "sweep-within", 10, "per cent that the leading request may be slower than the reference's for a limit to be recommended")
+	fl.StringVar(&f.sweep, "sweep", "", "max-tokens=0,2048,... or max-reqs=...: run once for each limit of the candidate's messages, 0: no limit; step-base=0.02,0.005,...: once for each fixed part of a simulated step, both arms, seconds, the largest first as the first one's rate is that of all")
+	fl.Float64Var(&f.within, "sweep-within", 10, "per cent that the leading request may be slower than the reference's for a limit to be recommended; of sweeps of limits")
 }
 
 // check finds what no part of the program behind it would name by its flag.
@@ -132,10 +132,8 @@ func (f *runFlags) check() error {
 	case !(f.within >= 0) || math.IsInf(f.within, 0):
 		return usagef("--sweep-within is %v, want a finite number, 0 or more", f.within)
 	}
-	if f.sweep != "" {
-		if _, err := parseSweep(f.sweep); err != nil {
-			return usageError{err}
-		}
+	if err := f.checkSweep(); err != nil {
+		return err
 	}
 	if err := f.checkShard(); err != nil {
 		return err

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -51,7 +52,7 @@ func TestSweep(t *testing.T) {
 		t.Errorf("to repeat one run: %q, want %q in it", again, want)
 	}
 	command(t, "verify", p.output).run(exitOK, exitInvalid).says("ok   curves", "ok   sweep.csv")
-	for format, want := range map[string]string{"text": "recommended", "markdown": "| max-tokens |", "csv": "cell,limit,status,", "json": `"within_pct": 10`, "html": "by limit</title>"} {
+	for format, want := range map[string]string{"text": "recommended", "markdown": "| max-tokens |", "csv": "cell,value,ratio,status,", "json": `"within_pct": 10`, "html": "by limit</title>"} {
 		command(t, "report", p.output, "--format", format).run(exitOK, exitInvalid).says(want)
 	}
 	for i := range plans[0].Schedules {
@@ -60,4 +61,40 @@ func TestSweep(t *testing.T) {
 		}
 	}
 	measure(t, "--sweep", "max-tokens=0", "--candidate", (&fake{}).serve(t)).run(exitUsage).says("--sweep means nothing")
+}
+
+// Both arms have the swept part of a step, their servers say so, and so does the command
+// that repeats one run.
+func TestSweepOfTheStepBase(t *testing.T) {
+	p := measure(t, "--sweep", "step-base=0.0040,0.001", "--set", "sim-machine=h100-llama-3.1-8b", "--reference-set", "sim-step-base=9")
+	p.run(exitOK, exitInvalid).says("step-base of both arms", "the candidate does not win at the largest ratio", "wins ", "prefill batches")
+	swept, err := batchrun.ReadSweep(p.output)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, text := range []string{"0.004", "0.001"} {
+		f := swept.Runs[i]
+		if want := "step-base-" + text; swept.Sweep.Runs[i].Folder != want || filepath.Base(f.Dir) != want {
+			t.Errorf("%s is in %s, want %s", f.Dir, swept.Sweep.Runs[i].Folder, want)
+		}
+		for name, arm := range f.Result.Arms {
+			if got := arm.Server["sim_step_base"]; got != text {
+				t.Errorf("%s: the %s has a base of %q", text, name, got)
+			}
+			if got := arm.Server["sim_step_per_token"]; got != "1.725086436834028e-05" {
+				t.Errorf("%s: the %s takes %q a token, want the machine's", text, name, got)
+			}
+		}
+		again := strings.Join(f.Result.Repeat, " ")
+		if want := "--reference-set=sim-step-base=" + text + " --candidate-set=sim-step-base=" + text; !strings.HasSuffix(again, want) || strings.Contains(again, "--sweep") || strings.Contains(again, "sim-step-base=9") {
+			t.Errorf("to repeat one run: %q, want it to end with %q", again, want)
+		}
+	}
+	if ratio := swept.Sweep.Runs[0].Ratio; ratio == nil || math.Abs(*ratio-0.004/1.725086436834028e-05) > 1e-9 {
+		t.Errorf("the ratio is %v", ratio)
+	}
+	command(t, "verify", p.output).run(exitOK, exitInvalid).says("ok   curves", "ok   sweep.csv")
+	for format, want := range map[string]string{"text": "wins", "markdown": "| step-base |", "csv": "cell,value,ratio,status,", "json": `"wins_from": null`, "html": "by fixed part of a step</title>"} {
+		command(t, "report", p.output, "--format", format).run(exitOK, exitInvalid).says(want)
+	}
 }

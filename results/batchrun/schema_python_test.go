@@ -80,11 +80,16 @@ func TestRunsAreValidBySchema(t *testing.T) {
 }
 
 func TestSweepsAreValidBySchema(t *testing.T) {
-	limits := []int{0, 4000}
-	dir := exampleSweep(t, limits, nil, nil)
-	finishSweep(t, dir, limits)
-	if got := validate(t, dir); !slices.Equal(got, []string{"sweep records 1"}) {
-		t.Errorf("%q", got)
+	limits, bases := []float64{0, 4000}, []float64{0.02, 0.005, 0}
+	ofLimits, ofBases := exampleSweep(t, limits, nil, nil), sweepOfBases(t, bases, nil)
+	finishSweep(t, ofLimits, limits)
+	if _, err := FinishSweep(ofBases, sweptBy(t, stepBase), 10, bases); err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range []string{ofLimits, ofBases} {
+		if got := validate(t, dir); !slices.Equal(got, []string{"sweep records 1"}) {
+			t.Errorf("%q", got)
+		}
 	}
 }
 

@@ -46,8 +46,9 @@ var schemaRules = map[string]object{
 	"ScheduleRef.requests": schemagen.Between(1, MaxRequests),
 
 	// A sweep.
-	"name": schemagen.Lengths(1, 200), "option": schemagen.Lengths(1, 200), "within_pct": schemagen.AtLeast(0), "runs": schemagen.Items(1, MaxSweepRuns), "limit": schemagen.Between(0, maxSweepLimit),
-	"folder": {{"pattern", "^[^/]+$"}}, "SweepRun.status": schemagen.OneOf(results.StatusVerified, results.StatusInvalid), "points": schemagen.Items(1, MaxSweepRuns), "recommended": schemagen.Between(0, maxSweepLimit), "batches": {}, "SweepPoint.batches": schemagen.AtLeast(1),
+	"name": schemagen.Lengths(1, 200), "option": schemagen.Lengths(1, 200), "within_pct": schemagen.AtLeast(0), "runs": schemagen.Items(1, MaxSweepRuns), "value": schemagen.Between(0, maxSweepLimit), "ratio": schemagen.AtLeast(0), "arms[]": arms,
+	"folder": {{"pattern", "^[^/]+$"}}, "SweepRun.status": schemagen.OneOf(results.StatusVerified, results.StatusInvalid), "points": schemagen.Items(1, MaxSweepRuns), "recommended": schemagen.Between(0, maxSweepLimit), "wins_from": schemagen.Between(0, maxStepBase),
+	"batches": {}, "SweepPoint.batches": schemagen.AtLeast(1), "reference_batches": schemagen.AtLeast(1),
 
 	// Shards.
 	"parts": schemagen.Items(1, MaxShards), "Clock.start_monotonic": schemagen.AtLeast(0), "Clock.end_monotonic": schemagen.AtLeast(0), "overlap_pct": schemagen.Between(0, 100), "Result.shards": schemagen.Items(1, MaxShards),

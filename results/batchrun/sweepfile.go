@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
 
 	"github.com/fanoutbench/fanoutbench/results"
 	"github.com/fanoutbench/fanoutbench/results/form"
@@ -19,11 +18,15 @@ type SweepFolder struct {
 	Runs  []*Folder
 }
 
-// FinishSweep reads the runs of a sweep, dir/NAME-LIMIT for each limit, and writes
+// FinishSweep reads the runs of a sweep, dir/NAME-VALUE for each value, and writes
 // sweep.csv and then sweep.json. The runs must be complete and differ in nothing but
-// the candidate's option.
-func FinishSweep(dir, name, option string, within float64, limits []int) (*SweepFolder, error) {
-	s, runs, err := readSweep(dir, name, option, within, limits)
+// the value. withinPct is Sweep's, and means nothing where no limits are swept.
+func FinishSweep(dir string, w Swept, withinPct float64, values []float64) (*SweepFolder, error) {
+	within := &withinPct
+	if !w.Limits() {
+		within = nil
+	}
+	s, runs, err := readSweep(dir, w, within, values)
 	if err != nil {
 		return nil, fmt.Errorf("batchrun: sweep in %s: %w", dir, err)
 	}
@@ -41,11 +44,11 @@ func FinishSweep(dir, name, option string, within float64, limits []int) (*Sweep
 }
 
 // readSweep makes a sweep of its runs.
-func readSweep(dir, name, option string, within float64, limits []int) (*Sweep, []*Folder, error) {
+func readSweep(dir string, w Swept, within *float64, values []float64) (*Sweep, []*Folder, error) {
 	var runs []*Folder
 	var hashes []string
-	for _, limit := range limits {
-		folder := filepath.Join(dir, fmt.Sprintf("%s-%d", name, limit))
+	for _, v := range values {
+		folder := filepath.Join(dir, w.Folder(v))
 		f, err := Read(folder)
 		if err != nil {
 			return nil, nil, err
@@ -56,7 +59,7 @@ func readSweep(dir, name, option string, within float64, limits []int) (*Sweep, 
 		}
 		runs, hashes = append(runs, f), append(hashes, sum)
 	}
-	s, err := sweepOf(name, option, within, limits, runs, hashes)
+	s, err := sweepOf(w, within, values, runs, hashes)
 	return s, runs, err
 }
 
@@ -72,7 +75,7 @@ func ReadSweep(dir string) (*SweepFolder, error) {
 	if err != nil {
 		return nil, fmt.Errorf("batchrun: sweep in %s: %w", dir, err)
 	}
-	s, runs, err := readSweep(dir, said.Name, said.Option, said.WithinPct, said.limits())
+	s, runs, err := readSweep(dir, said.Swept(), said.WithinPct, said.values())
 	if err == nil {
 		s.normal()
 		err = sameRecord(*said, *s)
@@ -104,17 +107,17 @@ func parseSweep(b []byte) (*Sweep, error) {
 }
 
 func (s *Sweep) normal() {
-	s.Runs, s.Cells = form.Listed(s.Runs), form.Listed(s.Cells)
+	s.Arms, s.Runs, s.Cells = form.Listed(s.Arms), form.Listed(s.Runs), form.Listed(s.Cells)
 	for i := range s.Cells {
 		s.Cells[i].Points = form.Listed(s.Cells[i].Points)
 	}
 }
 
-func (s *Sweep) limits() (limits []int) {
+func (s *Sweep) values() (values []float64) {
 	for _, r := range s.Runs {
-		limits = append(limits, r.Limit)
+		values = append(values, r.Value)
 	}
-	return limits
+	return values
 }
 
 // verifySweep verifies every run of a sweep, and computes its curves anew.
@@ -128,12 +131,12 @@ func verifySweep(dir string) []results.Check {
 	for _, r := range s.Runs {
 		v.check("run "+r.Folder, r.verify(filepath.Join(dir, r.Folder)), "verifies, and has the hashes named")
 	}
-	again, _, err := readSweep(dir, s.Name, s.Option, s.WithinPct, s.limits())
+	again, _, err := readSweep(dir, s.Swept(), s.WithinPct, s.values())
 	if err == nil {
 		again.normal()
 		err = sameRecord(*s, *again)
 	}
-	v.check("curves", err, "%d cells with %d limits recomputed", len(s.Cells), len(s.Runs))
+	v.check("curves", err, "%d cells with %d values recomputed", len(s.Cells), len(s.Runs))
 	got, err := form.ReadFile(dir, SweepTable, MaxSweep)
 	if err == nil && !bytes.Equal(got, s.csv()) {
 		err = form.NotAsWritten(got, s.csv())
@@ -171,8 +174,8 @@ func sameFiles(dir string, want [][2]string) error {
 }
 
 var sweepColumns = []string{
-	"cell", "limit", "status", "leading_ms", "reference_leading_ms", "leading_reduction_pct", "leading_low_pct", "leading_high_pct",
-	"avg_ms", "reference_avg_ms", "avg_reduction_pct", "avg_low_pct", "avg_high_pct", "batches", "recommended", "against",
+	"cell", "value", "ratio", "status", "leading_ms", "reference_leading_ms", "leading_reduction_pct", "leading_low_pct", "leading_high_pct",
+	"avg_ms", "reference_avg_ms", "avg_reduction_pct", "avg_low_pct", "avg_high_pct", "batches", "reference_batches", "verdict", "against",
 }
 
 // csv is sweep.csv.
@@ -180,9 +183,10 @@ func (s *Sweep) csv() []byte {
 	lines := [][]string{sweepColumns}
 	for _, c := range s.Cells {
 		for i, p := range c.Points {
-			line := []string{c.Cell, strconv.Itoa(s.Runs[i].Limit), s.Runs[i].Status, shortest(p.LeadingMS), shortest(p.ReferenceLeadingMS), shortest(p.LeadingReductionPct)}
+			r := s.Runs[i]
+			line := []string{c.Cell, ValueText(r.Value), shortest(r.Ratio), r.Status, shortest(p.LeadingMS), shortest(p.ReferenceLeadingMS), shortest(p.LeadingReductionPct)}
 			line = append(append(line, ends(p.LeadingInterval)...), shortest(p.AvgMS), shortest(p.ReferenceAvgMS), shortest(p.AvgReductionPct))
-			line = append(append(line, ends(p.AvgInterval)...), shortest(p.Batches), strconv.FormatBool(c.recommends(s.Runs[i].Limit)), p.Against)
+			line = append(append(line, ends(p.AvgInterval)...), shortest(p.Batches), shortest(p.ReferenceBatches), c.verdict(s, i), p.Against)
 			lines = append(lines, line)
 		}
 	}
@@ -199,5 +203,3 @@ func ends(i *results.Interval) []string {
 	}
 	return []string{shortest(&i.Low), shortest(&i.High)}
 }
-
-func (c SweepCell) recommends(limit int) bool { return c.Recommended != nil && *c.Recommended == limit }

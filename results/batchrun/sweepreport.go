@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"strconv"
 	"strings"
 
 	"github.com/fanoutbench/fanoutbench/results"
@@ -37,12 +36,25 @@ func ReportSweep(w io.Writer, f *SweepFolder, format string) error {
 	return nil
 }
 
+// Title says what is swept, and of which server.
+func (f *SweepFolder) Title() string {
+	of := f.Runs[0].Plan.Candidate.Spec
+	if !f.Sweep.Swept().Limits() {
+		of = "both arms, " + of
+	}
+	return f.Sweep.Name + " of " + of
+}
+
 // Header are the lines above a sweep's tables, name and value.
 func (f *SweepFolder) Header() [][2]string {
 	p := f.Runs[0].Plan
-	lines := [][2]string{{"sweep", fmt.Sprintf("%s of %s", f.Sweep.Name, p.Candidate.Spec)}, {"reference", p.Reference.Spec}, {"load", p.load()}}
+	lines := [][2]string{{"sweep", f.Title()}, {"reference", p.Reference.Spec}, {"load", p.load()}}
+	name := "recommended"
+	if !f.Sweep.Swept().Limits() {
+		name = "wins"
+	}
 	for _, c := range f.Sweep.Cells {
-		lines = append(lines, [2]string{"recommended", c.Cell + ": " + c.Reason})
+		lines = append(lines, [2]string{name, c.Cell + ": " + c.Reason})
 	}
 	for i, r := range f.Runs {
 		if v := r.Result.Verdict; v.Status != results.StatusVerified {
@@ -56,14 +68,15 @@ func (f *SweepFolder) Header() [][2]string {
 func (f *SweepFolder) Sections() []Section {
 	var all []Section
 	for i, c := range f.Sweep.Cells {
-		s := Section{Title: "Limits, " + c.Cell, Head: []string{
-			f.Sweep.Name, "leading ms", "reference's", "reduction %", "interval %", "avg ms", "reference's", "reduction %", "interval %", "prefill batches", "verdict",
-		}, Left: []int{10}}
-		for k, p := range c.Points {
-			s.Lines = append(s.Lines, c.line(f.Sweep.Runs[k].Limit, p))
+		s := Section{Title: "By " + f.Sweep.Name + ", " + c.Cell, Head: []string{
+			f.Sweep.Name, "ratio", "leading ms", "reference's", "reduction %", "interval %", "avg ms", "reference's", "reduction %", "interval %", "prefill batches", "reference's", "verdict",
+		}, Left: []int{12}}
+		for k := range c.Points {
+			s.Lines = append(s.Lines, c.line(f.Sweep, k))
 		}
 		if i == len(f.Sweep.Cells)-1 {
-			s.Below = "leading: from the sending until the scheduler had finished a request's first item; avg: from the intended time to the answer;\n" +
+			s.Below = "ratio: how many more tokens that are not in the cache take as long as the fixed part of a simulated step;\n" +
+				"leading: from the sending until the scheduler had finished a request's first item; avg: from the intended time to the answer;\n" +
 				"reduction: the median over rounds of 100 (1 - candidate/reference), below 0 is slower, with its interval;\n" +
 				"prefill batches: that the items of a request were in, mean."
 		}
@@ -72,23 +85,14 @@ func (f *SweepFolder) Sections() []Section {
 	return all
 }
 
-func (c SweepCell) line(limit int, p SweepPoint) []string {
-	verdict := p.Against
-	switch {
-	case c.recommends(limit):
-		verdict = "recommended"
-	case verdict == "":
-		verdict = "allowed"
-	}
+func (c SweepCell) line(s *Sweep, i int) []string {
+	r, p := s.Runs[i], c.Points[i]
 	leading, _ := rounded(p.LeadingInterval)
 	avg, _ := rounded(p.AvgInterval)
-	name := strconv.Itoa(limit)
-	if limit == 0 {
-		name = "none"
-	}
 	return []string{
-		name, ms(p.LeadingMS), ms(p.ReferenceLeadingMS), table.OneDecimal(p.LeadingReductionPct), leading,
-		ms(p.AvgMS), ms(p.ReferenceAvgMS), table.OneDecimal(p.AvgReductionPct), avg, table.Significant(p.Batches, 3), verdict,
+		s.Swept().Label(r.Value), table.Significant(r.Ratio, 4), ms(p.LeadingMS), ms(p.ReferenceLeadingMS), table.OneDecimal(p.LeadingReductionPct), leading,
+		ms(p.AvgMS), ms(p.ReferenceAvgMS), table.OneDecimal(p.AvgReductionPct), avg,
+		table.Significant(p.Batches, 3), table.Significant(p.ReferenceBatches, 3), c.verdict(s, i) + p.Against,
 	}
 }
 

@@ -40,6 +40,20 @@ type tableText struct {
 	Word bool
 }
 
+// longWord is from how many characters on a cell of words gets a width of its own.
+const longWord = 24
+
+// Class is that of the cell in the page's style: figures stand right, long words break late.
+func (t tableText) Class() string {
+	switch {
+	case !t.Word:
+		return "n"
+	case len(t.Text) > longWord:
+		return "long"
+	}
+	return ""
+}
+
 // loadCell is a cell with its drawings.
 type loadCell struct {
 	Name     string
@@ -78,7 +92,7 @@ func tableOf(s batchrun.Section) loadTable {
 	cells := func(line []string) []tableText {
 		var out []tableText
 		for i, text := range line {
-			out = append(out, tableText{text, slices.Contains(s.Left, i)})
+			out = append(out, tableText{Text: text, Word: slices.Contains(s.Left, i)})
 		}
 		return out
 	}
