@@ -70,7 +70,7 @@ func (f *SweepFolder) Sections() []Section {
 	for i, c := range f.Sweep.Cells {
 		s := Section{Title: "By " + f.Sweep.Name + ", " + c.Cell, Head: []string{
 			f.Sweep.Name, "ratio", "leading ms", "reference's", "reduction %", "interval %", "avg ms", "reference's", "reduction %", "interval %", "prefill batches", "reference's", "verdict",
-		}, Left: []int{12}}
+		}, Left: []int{12}, Below: "Medians over rounds. What the columns are stands below the last of these tables."}
 		for k := range c.Points {
 			s.Lines = append(s.Lines, c.line(f.Sweep, k))
 		}
