@@ -153,11 +153,26 @@ func machinePathFindings(files []treeFile) []string {
 	return found
 }
 
+// runFolder is the folder with a plan that a file is in, below results/runs; without one, the file's.
+func runFolder(below string, plans map[string]bool) string {
+	for dir := path.Dir(below); dir != "."; dir = path.Dir(dir) {
+		if plans[dir] {
+			return dir
+		}
+	}
+	return path.Dir(below)
+}
+
 // runFindings names what is wrong with the committed runs: size, and a missing go.mod, without
 // which every user of the main module would download them.
 func runFindings(files []treeFile) []string {
 	var found []string
-	size := map[string]int{}
+	size, plans := map[string]int{}, map[string]bool{}
+	for _, f := range files {
+		if dir, name := path.Split(f.path); name == "plan.json" {
+			plans[strings.TrimPrefix(path.Clean(dir), "results/runs/")] = true
+		}
+	}
 	module := false
 	for _, f := range files {
 		below, ok := strings.CutPrefix(f.path, "results/runs/")
@@ -165,6 +180,9 @@ func runFindings(files []treeFile) []string {
 			continue
 		}
 		if run, _, inRun := strings.Cut(below, "/"); inRun {
+			if run == "batchsend" { // a folder of runs, and of sweeps, which are folders of runs too
+				run = runFolder(below, plans)
+			}
 			size[run] += len(f.text)
 		}
 		module = module || below == "go.mod"

@@ -52,6 +52,11 @@ func TestFindersOnMadeUpTrees(t *testing.T) {
 		{"runs in order", runFindings, []treeFile{
 			{"results/runs/go.mod", ""}, {"results/runs/a/raw.jsonl", lines(1 << 20)}, {"results/runs/b/raw.jsonl", "x"},
 		}, nil},
+		{"runs of batchsend, each of its own size", runFindings, []treeFile{
+			{"results/runs/go.mod", ""}, {"results/runs/batchsend/a/plan.json", "x"}, {"results/runs/batchsend/a/raw.jsonl", lines(1 << 19)},
+			{"results/runs/batchsend/b/n-1/plan.json", "x"}, {"results/runs/batchsend/b/n-1/raw.jsonl", lines(1 << 19)},
+			{"results/runs/batchsend/b/n-2/plan.json", "x"}, {"results/runs/batchsend/b/n-2/logs/x", lines(1 << 20)},
+		}, []string{"results/runs/batchsend/b/n-2 has 2097153 bytes, want at most 2097152"}},
 		{"runs that are too large, and in the main module", runFindings, []treeFile{
 			{"results/runs/a/raw.jsonl", lines(1 << 20)}, {"results/runs/a/plan.json", "x"}, {"results/runs/README.md", "x"},
 		}, []string{

@@ -17,35 +17,10 @@ const sglangPage = "docs/sglang.md"
 
 // The page's tables stand between <!-- run: NAME --> and <!-- end -->, and are
 // made here from results/runs/NAME, so that no figure is typed by hand.
-var runMarks = regexp.MustCompile(`(?s)<!-- run: ([a-z0-9-]+) -->\n(.*?)<!-- end -->`)
+var runMarks = regexp.MustCompile(`(?s)(<!-- run: ([a-z0-9-]+) -->)\n(.*?)<!-- end -->`)
 
 func TestSGLangPageTables(t *testing.T) {
-	got, err := os.ReadFile(sglangPage)
-	if err != nil {
-		t.Fatal(err)
-	}
-	marks := 0
-	want := runMarks.ReplaceAllStringFunc(string(got), func(block string) string {
-		marks++
-		name := runMarks.FindStringSubmatch(block)[1]
-		table, err := runTable(name)
-		if err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
-		return "<!-- run: " + name + " -->\n" + table + "<!-- end -->"
-	})
-	if n := strings.Count(string(got), "<!-- run:"); marks != n || marks == 0 {
-		t.Fatalf("%s: %d of %d marks have a name and an end", sglangPage, marks, n)
-	}
-	if want == string(got) {
-		return
-	}
-	if !*rewrite {
-		t.Fatalf("%s has other figures than the committed runs; go test -run TestSGLangPageTables -rewrite . writes them", sglangPage)
-	}
-	if err := os.WriteFile(sglangPage, []byte(want), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	pageTables(t, sglangPage, "<!-- run:", runMarks, func(mark []string) (string, error) { return runTable(mark[2]) })
 }
 
 // runTable has a line a cell, or says that the run is not there.
@@ -102,15 +77,15 @@ func TestSGLangPageRunsAreNamed(t *testing.T) {
 		t.Fatal(err)
 	}
 	seeds := map[string]string{}
-	for _, m := range regexp.MustCompile(`(?m)^(?:sglang_)?run ([a-z0-9-]+) --seed ([0-9]+) `).FindAllStringSubmatch(string(runs), -1) {
+	for _, m := range regexp.MustCompile(`(?m)^(?:sglang_run|run|load) ([a-z0-9/-]+) --seed ([0-9]+)\b`).FindAllStringSubmatch(string(runs), -1) {
 		if other := seeds[m[2]]; other != "" {
 			t.Errorf("%s and %s have the same seed %s", m[1], other, m[2])
 		}
 		seeds[m[2]] = m[1]
 	}
 	for _, m := range runMarks.FindAllStringSubmatch(string(page), -1) {
-		if !strings.Contains(string(runs), "\nsglang_run "+m[1]+" --seed ") {
-			t.Errorf("scripts/runs does not make %s, which %s shows", m[1], sglangPage)
+		if !strings.Contains(string(runs), "\nsglang_run "+m[2]+" --seed ") {
+			t.Errorf("scripts/runs does not make %s, which %s shows", m[2], sglangPage)
 		}
 	}
 }

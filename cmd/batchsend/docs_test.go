@@ -54,6 +54,7 @@ func TestManual(t *testing.T) {
 	for name, text := range map[string]string{
 		"requests.jsonl": `{"query": "Is this about cooking? ", "items": ["Boil the rice.", "Turn left."], "label_token_ids": [70, 71]}` + "\n",
 		"server.log":     "",
+		"tokenizer.json": tokenizerFile(t, filepath.Dir(page)),
 	} {
 		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
@@ -64,6 +65,13 @@ func TestManual(t *testing.T) {
 	for i, args := range list {
 		t.Run(strings.Join(args, " "), func(t *testing.T) {
 			switch {
+			case len(args) > 1 && args[0] == "--schedule": // of the run that was made; it has the load's size
+				args[1] = run
+				command(t, append(args, "--max-lateness", "1h", "--single-requests", "0", "--warmup", "1", "--output", filepath.Join(dir, "run", "replayed"))...).run(exitOK)
+				return
+			case len(args) > 0 && args[0] == "--shard": // seed and rate are its own
+				command(t, append(args, "--rounds", "1", "--duration", "300ms", "--max-lateness", "1h", "--output", filepath.Join(dir, "run", "shard"))...).run(exitOK)
+				return
 			case len(args) > 1 && args[1] == "DIR":
 				args[1] = run
 				command(t, args...).run(exitOK)
@@ -79,6 +87,16 @@ func TestManual(t *testing.T) {
 			}
 		})
 	}
+}
+
+// tokenizerFile is one that is small.
+func tokenizerFile(t *testing.T, docs string) string {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(docs, "../runtime/tokenizer/bpe/testdata/qwen3-small.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
 }
 
 // reads wants the flags to be good, and servers that could be started.

@@ -19,12 +19,14 @@ import (
 type fake struct {
 	fault  func(f *fake, w http.ResponseWriter, items int) (done bool) // nil: none
 	alter  func(scores [][]float64)
+	mute   bool          // it does not say how many tokens a text has
 	extra  bool          // a token before each text
 	close  bool          // each connection after its answer
 	delay  time.Duration // of each request, one after the other
 	mu     sync.Mutex
 	scored atomic.Int64
 	log    io.Writer // of lines about prefill batches
+	name   func(rid string)
 }
 
 // serve starts it, for a url arm.
@@ -32,7 +34,9 @@ func (f *fake) serve(t *testing.T) string {
 	t.Helper()
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /health", func(http.ResponseWriter, *http.Request) {})
-	mux.HandleFunc("POST /tokenize", f.tokenize)
+	if !f.mute {
+		mux.HandleFunc("POST /tokenize", f.tokenize)
+	}
 	mux.HandleFunc("POST /v1/score", f.score)
 	s := httptest.NewServer(mux)
 	t.Cleanup(s.Close)
@@ -79,6 +83,7 @@ func (f *fake) score(w http.ResponseWriter, r *http.Request) {
 		Query  string   `json:"query"`
 		Items  []string `json:"items"`
 		Labels []int64  `json:"label_token_ids"`
+		RID    any      `json:"rid"`
 	}
 	if !read(w, r, &q) {
 		return
@@ -93,6 +98,9 @@ func (f *fake) score(w http.ResponseWriter, r *http.Request) {
 	}
 	if q.Query != "Q" { // the question whether the labels are known
 		f.scored.Add(1)
+		if f.name != nil {
+			f.name(fmt.Sprint(q.RID))
+		}
 		if f.fault != nil && f.fault(f, w, len(q.Items)) {
 			return
 		}

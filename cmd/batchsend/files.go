@@ -11,6 +11,7 @@ import (
 	"github.com/fanoutbench/fanoutbench/cmd/internal/scoring"
 	"github.com/fanoutbench/fanoutbench/cmd/internal/servearm"
 	"github.com/fanoutbench/fanoutbench/results/batchrun"
+	"github.com/fanoutbench/fanoutbench/runtime/tokenizer/bpe"
 )
 
 // readDataset puts the requests of --dataset in place of made-up ones.
@@ -36,6 +37,27 @@ func (f *runFlags) readDataset(l *batchdriver.Load) error {
 	if len(l.Singles) > 0 {
 		l.Singles = []int{items}
 	}
+	return nil
+}
+
+// readTokenizer reads the tokenizer of --tokenizer.
+func (f *runFlags) readTokenizer(conf *batchdriver.Config) error {
+	if f.tokenizer == "" {
+		return nil
+	}
+	if conf.Arms[batchrun.Reference].Ours() && conf.Arms[batchrun.Candidate].Ours() {
+		return fmt.Errorf("--tokenizer %s means nothing to arms that are both servers of this module: they are asked", f.tokenizer)
+	}
+	b, err := os.ReadFile(f.tokenizer)
+	if err != nil {
+		return fmt.Errorf("--tokenizer: %w", err)
+	}
+	t, err := bpe.Parse(b)
+	if err != nil {
+		return fmt.Errorf("--tokenizer %s: %w", f.tokenizer, err)
+	}
+	sum := sha256.Sum256(b)
+	conf.Load.Tokenizer = &batchdriver.Tokenizer{Encode: t.Encode, SHA256: hex.EncodeToString(sum[:])}
 	return nil
 }
 

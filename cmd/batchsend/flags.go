@@ -37,7 +37,10 @@ type runFlags struct {
 	seed                               uint64
 	margin                             float64
 	primary                            []string
-	output, sweep                      string
+	output, sweep, schedule, tokenizer string
+	shard, startAt                     string
+	shardAt, shards                    int       // as --shard says; no shards: the whole load
+	start                              time.Time // as --start-at says
 	within                             float64
 	flags                              *pflag.FlagSet
 	given                              func(flag string) bool // on the command line
@@ -63,6 +66,7 @@ func (f *runFlags) add(c *cobra.Command) {
 	fl.Float64Var(&f.rps, "rps", 0, "requests a second of the open loop (default: half of what both arms are found to hold)")
 	fl.DurationVar(&f.duration, "duration", 3*time.Second, "of the open loop, each round and arm")
 	fl.StringVar(&f.distribution, "distribution", load.Poisson, "of the open loop's gaps: poisson or constant")
+	fl.StringVar(&f.schedule, "schedule", "", "saved schedule to replay in every round, or a folder (of a run, or its schedules) with one for each round, in place of drawn ones; rate, duration and distribution are the schedule's")
 	fl.IntVar(&f.itemCount, "item-count", 0, "items of a request, single and in the open loop (default: single requests of 50 and of 100, an open loop of 50)")
 	fl.IntVar(&f.sequential, "single-requests", 10, "single requests, one after the other, each size, round and arm; 0: none")
 	fl.IntVar(&f.queryTokens, "query-tokens", scoring.PublishedQueryTokens, "tokens of the query")
@@ -75,6 +79,7 @@ func (f *runFlags) add(c *cobra.Command) {
 	fl.IntVar(&f.outputTokens, "output-tokens", 16, "tokens of each answer; of completions and chat")
 	fl.BoolVar(&f.stream, "stream", true, "stream the answers; of completions and chat")
 	fl.StringVar(&f.dataset, "dataset", "", "file of real requests, a line of JSON each, in place of made-up ones")
+	fl.StringVar(&f.tokenizer, "tokenizer", "", "tokenizer.json of the served model, to count tokens by where a server is not of this module and may not have /tokenize")
 	fl.IntVar(&f.rounds, "rounds", 6, "rounds, 1 to 1000; below 6 no interval exists")
 	fl.IntVar(&f.warmup, "warmup", 3, "requests of each size to every fresh server, in no record")
 	fl.DurationVar(&f.timeout, "timeout", 30*time.Second, "of one request, from its sending")
@@ -85,8 +90,10 @@ func (f *runFlags) add(c *cobra.Command) {
 	fl.Float64Var(&f.margin, "margin", 5, "slow-down, in per cent, that still counts as equal")
 	fl.StringSliceVar(&f.primary, "primary", nil, "metrics, of every cell, that the verdict is about; empty decides nothing (default: avg_ms and p90_ms of the open loop, superiority, and leading_ms, non-inferiority)")
 	fl.StringVar(&f.output, "output", "", "run folder to make (default: runs/ and the UTC time)")
-	fl.StringVar(&f.sweep, "sweep", "", "max-tokens=0,2048,...: run once for each limit of the candidate's messages; 0: no limit")
-	fl.Float64Var(&f.within, "sweep-within", 10, "per cent that the leading request may be slower than the reference's for a limit to be recommended")
+	fl.StringVar(&f.shard, "shard", "", "I/N: send part I, from 0, of an open loop that is split over N machines; see merge")
+	fl.StringVar(&f.startAt, "start-at", "", "of a shard: when the first trial is to start (RFC 3339, as 2026-01-31T12:00:00Z), the same for all; the others follow at equal distances")
+	fl.StringVar(&f.sweep, "sweep", "", "max-tokens=0,2048,... or max-reqs=...: run once for each limit of the candidate's messages, 0: no limit; step-base=0.02,0.005,...: once for each fixed part of a simulated step, both arms, seconds, the largest first as the first one's rate is that of all")
+	fl.Float64Var(&f.within, "sweep-within", 10, "per cent that the leading request may be slower than the reference's for a limit to be recommended; of sweeps of limits")
 }
 
 // check finds what no part of the program behind it would name by its flag.
@@ -125,10 +132,11 @@ func (f *runFlags) check() error {
 	case !(f.within >= 0) || math.IsInf(f.within, 0):
 		return usagef("--sweep-within is %v, want a finite number, 0 or more", f.within)
 	}
-	if f.sweep != "" {
-		if _, err := parseSweep(f.sweep); err != nil {
-			return usageError{err}
-		}
+	if err := f.checkSweep(); err != nil {
+		return err
+	}
+	if err := f.checkShard(); err != nil {
+		return err
 	}
 	for _, m := range f.primary {
 		if !slices.Contains(batchrun.Metrics, m) {
@@ -189,7 +197,7 @@ func (f *runFlags) load() batchdriver.Load {
 	if f.itemCount > 0 {
 		l.Singles, l.Items = []int{f.itemCount}, f.itemCount
 	}
-	if f.sequential == 0 {
+	if f.sequential == 0 || f.shards > 0 { // a shard has a part of the open loop alone
 		l.Singles = nil
 	}
 	return l

@@ -20,13 +20,16 @@ func newReport() *cobra.Command {
 	var format string
 	formats := append(slices.Clone(batchrun.Formats), htmlreport.Format)
 	c := &cobra.Command{
-		Use: "report DIR", Args: exactly(1, "the folder of a run"),
+		Use: "report DIR", Args: exactly(1, "the folder of a run or of a sweep"),
 		Short: "print a run's results",
-		Long: "Print a run's results: as text, as Markdown for a pull request, as CSV or JSON (schema in results/schema),\n" +
+		Long: "Print the results of a run or of a sweep: as text, as Markdown for a pull request, as CSV or JSON (schema in results/schema),\n" +
 			"or as one HTML page.",
 		RunE: func(c *cobra.Command, args []string) error {
 			if !slices.Contains(formats, format) {
 				return usagef("--format is %q, want one of %q", format, formats)
+			}
+			if batchrun.IsSweep(args[0]) {
+				return reportSweep(c.OutOrStdout(), args[0], format)
 			}
 			f, err := batchrun.Read(args[0])
 			if err != nil {
@@ -44,6 +47,23 @@ func newReport() *cobra.Command {
 	return c
 }
 
+// reportSweep prints a sweep, whose invalid runs are an error too.
+func reportSweep(w io.Writer, dir, format string) error {
+	f, err := batchrun.ReadSweep(dir)
+	if err != nil {
+		return err
+	}
+	if format == htmlreport.Format {
+		err = htmlreport.WriteSweep(w, f)
+	} else {
+		err = batchrun.ReportSweep(w, f, format)
+	}
+	for _, r := range f.Runs {
+		err = errors.Join(err, verified(r))
+	}
+	return err
+}
+
 // verified is the error of a run that is not.
 func verified(f *batchrun.Folder) error {
 	if v := f.Result.Verdict; v.Status != results.StatusVerified {
@@ -54,10 +74,18 @@ func verified(f *batchrun.Folder) error {
 
 func newVerify() *cobra.Command {
 	return &cobra.Command{
-		Use: "verify DIR", Args: exactly(1, "the folder of a run"),
-		Short: "compute every figure of a run anew and check every hash",
+		Use: "verify DIR [SHARD...]",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usagef("verify: no arguments, want the folder of a run or of a sweep, and of a merged run those of its shards; see batchsend --help")
+			}
+			return nil
+		},
+		Short: "compute every figure of a run, or of a sweep and its runs, anew and check every hash",
+		Long: "Compute every figure of a run, or of a sweep and its runs, anew and check every hash.\n" +
+			"A merged run is also put together again from the folders of its shards, where they are given.",
 		RunE: func(c *cobra.Command, args []string) error {
-			checks, err := batchrun.Verify(args[0])
+			checks, err := batchrun.Verify(args[0], args[1:]...)
 			if err != nil {
 				return err
 			}

@@ -130,8 +130,30 @@ func TestAgain(t *testing.T) {
 	if a, b := p.folder().PlanSHA256, again.folder().PlanSHA256; a != b {
 		t.Errorf("%s makes plan %s, want %s", line, b, a)
 	}
+	if again := typed(p.folder().Result.Repeat); again != "batchsend "+strings.TrimSpace(line) {
+		t.Errorf("recorded is %s, printed %s", again, line)
+	}
 	if got, want := quoted("launch:serve it's {port}"), `'launch:serve it'\''s {port}'`; got != want {
 		t.Errorf("%s, want %s", got, want)
+	}
+}
+
+// The record has the whole command line of each server; its flags are those that the
+// server says are in force.
+func TestServerCommands(t *testing.T) {
+	serve := "launch:" + quoted(os.Args[0]) + " __serve --device sim --port {port}"
+	f := measure(t, "--reference", serve, "--candidate", "builtin:batch@max-tokens=30", "--single-requests", "0", "--score-tolerance", "1").run(exitOK).folder()
+	reference, candidate := f.Result.Arms[batchrun.Reference], f.Result.Arms[batchrun.Candidate]
+	if want := []string{"sh", "-c", "exec " + results.Portable(strings.TrimPrefix(serve, "launch:"))}; !slices.Equal(reference.Command, want) {
+		t.Errorf("reference %q, want %q", reference.Command, want)
+	}
+	for _, want := range []string{serveCommand, "--port", "--enable-tokenizer-batch-encode", "--batch-send-max-tokens=30", "--device=sim"} {
+		if !slices.Contains(candidate.Command, want) {
+			t.Errorf("candidate %q lacks %q", candidate.Command, want)
+		}
+	}
+	if !slices.ContainsFunc(candidate.Command, func(w string) bool { return strings.HasPrefix(w, "--admission-records=") }) {
+		t.Errorf("candidate %q lacks the flag that this program adds", candidate.Command)
 	}
 }
 

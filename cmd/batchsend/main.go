@@ -11,7 +11,8 @@
 //
 //	batchsend [run] [--reference SPEC] [--candidate SPEC] [flags]
 //	batchsend report DIR [--format text|...]
-//	batchsend verify DIR
+//	batchsend verify DIR [SHARD...]
+//	batchsend merge SHARD... --output DIR
 //	batchsend gate DIR [--margin 5%]
 //
 // Exit status: 0 when the measurement is complete and verified, whatever it says;
@@ -104,7 +105,7 @@ func run(ctx context.Context, stdout, stderr io.Writer, args []string) error {
 	root.SilenceUsage = true
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	root.AddCommand(newRun("run"), newReport(), newVerify(), newGate())
+	root.AddCommand(newRun("run"), newReport(), newVerify(), newGate(), newMerge())
 	root.SetArgs(args)
 	root.SetOut(stdout)
 	root.SetErr(stderr)

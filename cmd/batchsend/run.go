@@ -64,9 +64,12 @@ func (f *runFlags) config(ctx context.Context, stderr io.Writer) (batchdriver.Co
 	conf := batchdriver.Config{
 		Arms: arms, Load: f.load(), Rounds: f.rounds, Warmup: f.warmup, Seed: f.seed, MarginPct: f.margin,
 		MaxFailedPct: f.maxFailed, MaxLateness: f.maxLateness, Timeout: f.timeout, ReadyTimeout: f.readyTimeout, Restart: f.restart,
-		Output: f.output, ToolVersion: toolVersion(), Command: append([]string{"batchsend"}, os.Args[1:]...), Progress: newProgress(stderr),
+		Shard: f.shardAt, Shards: f.shards, StartAt: f.start, Output: f.output, ToolVersion: toolVersion(), Command: append([]string{"batchsend"}, os.Args[1:]...), Repeat: f.again, Progress: newProgress(stderr),
 	}
-	if err := errors.Join(f.readDataset(&conf.Load), f.readLogs(&conf)); err != nil {
+	if err := f.checkTolerance(arms); err != nil {
+		return batchdriver.Config{}, err
+	}
+	if err := errors.Join(f.readDataset(&conf.Load), f.readTokenizer(&conf), f.readLogs(&conf), f.replay(&conf)); err != nil {
 		return batchdriver.Config{}, usageError{err}
 	}
 	if f.given("primary") {
@@ -92,7 +95,7 @@ func (f *runFlags) measure(ctx context.Context, stdout, stderr io.Writer, conf b
 	if err != nil {
 		return errors.Join(runErr, err)
 	}
-	if _, err := fmt.Fprintf(stdout, "\nThe same load again: %s\n", f.again(folder.Plan)); err != nil {
+	if _, err := fmt.Fprintf(stdout, "\nThe same load again: %s\n", typed(f.again(folder.Plan))); err != nil {
 		return err
 	}
 	_, _ = fmt.Fprintf(stderr, "results in %s\n", conf.Output) // as all progress, for whoever reads it
@@ -102,9 +105,9 @@ func (f *runFlags) measure(ctx context.Context, stdout, stderr io.Writer, conf b
 	return nil
 }
 
-// again is the command that repeats a run's load: what was said, and what was found
-// or drawn instead of being said.
-func (f *runFlags) again(p batchrun.Plan) string {
+// again are the words of the command that repeats a run's load: what was said, and what
+// was found or drawn instead of being said.
+func (f *runFlags) again(p batchrun.Plan) []string {
 	words := []string{"batchsend"}
 	f.flags.Visit(func(flag *pflag.Flag) {
 		values := []string{flag.Value.String()}
@@ -115,18 +118,32 @@ func (f *runFlags) again(p batchrun.Plan) string {
 			}
 		}
 		for _, v := range values {
-			if flag.Name != "output" {
-				words = append(words, "--"+flag.Name+"="+quoted(v))
+			if flag.Name != "output" && flag.Name != "start-at" {
+				words = append(words, "--"+flag.Name+"="+v)
 			}
 		}
 	})
 	if r := rate(p); !f.given("rps") && r > 0 {
 		words = append(words, "--rps="+strconv.FormatFloat(r, 'g', -1, 64))
 	}
-	if !f.given("seed") {
+	if !f.given("seed") && f.schedule == "" { // whose own seed it is otherwise
 		words = append(words, "--seed="+strconv.FormatUint(p.Seed, 10))
 	}
-	return strings.Join(words, " ")
+	return words
+}
+
+// typed is a command as a shell takes it.
+func typed(words []string) string {
+	var list []string
+	for _, w := range words {
+		if name, value, is := strings.Cut(w, "="); is && strings.HasPrefix(name, "--") {
+			w = name + "=" + quoted(value)
+		} else {
+			w = quoted(w)
+		}
+		list = append(list, w)
+	}
+	return strings.Join(list, " ")
 }
 
 // quoted is a word as a shell takes it.

@@ -7,7 +7,7 @@ import (
 	"io"
 	"maps"
 	"path/filepath"
-	"strconv"
+	"slices"
 	"strings"
 
 	"github.com/fanoutbench/fanoutbench/cmd/internal/batchdriver"
@@ -16,54 +16,72 @@ import (
 	"github.com/fanoutbench/fanoutbench/results/batchrun"
 )
 
-// sweepFlags are what can be swept, and the server's flag for it.
-var sweepFlags = map[string]string{"max-tokens": "batch-send-max-tokens", "max-reqs": "batch-send-max-reqs"}
-
 // sweep is what --sweep asks for.
 type sweep struct {
-	name   string // as it was said
-	limits []int
+	batchrun.Swept
+	values []float64
 }
 
 func parseSweep(text string) (sweep, error) {
 	name, list, _ := strings.Cut(text, "=")
-	s := sweep{name: name}
-	if _, known := sweepFlags[name]; !known {
-		return s, fmt.Errorf("--sweep is %q, want max-tokens=LIMITS or max-reqs=LIMITS, with commas between", text)
+	w, err := batchrun.FindSwept(name)
+	if err != nil {
+		return sweep{}, usagef("--sweep is %q, want NAME=VALUES: %w", text, err)
 	}
-	seen := map[int]bool{}
-	for word := range strings.SplitSeq(list, ",") {
-		n, err := strconv.Atoi(word)
-		if err != nil || n < 0 || seen[n] {
-			return s, fmt.Errorf("--sweep is %q, want limits of 0 (none) or more, each once; this one is %q", text, word)
-		}
-		seen[n] = true
-		s.limits = append(s.limits, n)
+	values, err := w.Parse(list)
+	if err != nil {
+		return sweep{}, usagef("--sweep: %w", err)
 	}
-	return s, nil
+	return sweep{w, values}, nil
 }
 
-// sweepRuns runs once for each limit. All runs have one seed and one rate, and so the same
-// schedules, and each has the reference in its rounds.
-func (f *runFlags) sweepRuns(ctx context.Context, stdout, stderr io.Writer, conf batchdriver.Config) error {
+func (f *runFlags) checkSweep() error {
+	if f.sweep == "" {
+		return nil
+	}
 	s, err := parseSweep(f.sweep)
 	if err != nil {
-		return usageError{err}
+		return err
 	}
-	candidate := conf.Arms[batchrun.Candidate]
-	if !candidate.Ours() {
-		return usagef("--sweep means nothing to %s, which is no server of this module", candidate.Spec)
+	if !s.Limits() && f.given("sweep-within") {
+		return usagef("--sweep-within means nothing with --sweep %s, of which no limit is recommended", s.Name)
 	}
-	var folders []*batchrun.Folder
-	var faults []error
-	for _, limit := range s.limits {
-		one := conf
-		one.Arms = map[string]servearm.Arm{batchrun.Reference: conf.Arms[batchrun.Reference], batchrun.Candidate: limited(candidate, sweepFlags[s.name], limit)}
-		one.Output = filepath.Join(conf.Output, fmt.Sprintf("%s-%d", s.name, limit))
-		if len(folders) > 0 {
-			one.Load.RPS = rate(folders[0].Plan)
+	return nil
+}
+
+// check finds arms that cannot have the values.
+func (s sweep) check(all map[string]servearm.Arm) error {
+	for _, name := range s.Arms {
+		arm := all[name]
+		if !arm.Ours() {
+			return usagef("--sweep means nothing to %s, which is no server of this module", arm.Spec)
 		}
-		_, _ = fmt.Fprintf(stderr, "%s of %d\n", s.name, limit) // as all progress, for whoever reads it
+		if device := arm.Options[optionDevice]; !s.Limits() && device != simulated {
+			return usagef("--sweep %s means nothing to %s with the device %q, want %s", s.Name, arm.Spec, device, simulated)
+		}
+	}
+	return nil
+}
+
+// sweepRuns runs once for each value. All runs have one seed and the rate of the first,
+// and so the same schedules, and each has the reference in its rounds.
+func (f *runFlags) sweepRuns(ctx context.Context, stdout, stderr io.Writer, conf batchdriver.Config) error {
+	s, err := parseSweep(f.sweep)
+	if err == nil {
+		err = s.check(conf.Arms)
+	}
+	if err != nil {
+		return err
+	}
+	var faults []error
+	rps := 0.0 // that was found for the first run
+	for i, value := range s.values {
+		one := f.withValue(conf, s, value)
+		if i > 0 {
+			one.Load.RPS = rps
+		}
+		text := s.Name + " of " + batchrun.ValueText(value)
+		_, _ = fmt.Fprintln(stderr, text) // as all progress, for whoever reads it
 		_, err := batchdriver.Run(ctx, one)
 		conf.Progress.(*progress).end()
 		if err != nil && !errors.Is(err, batchdriver.ErrNotVerified) {
@@ -74,24 +92,50 @@ func (f *runFlags) sweepRuns(ctx context.Context, stdout, stderr io.Writer, conf
 			return errors.Join(err, readErr)
 		}
 		if err != nil {
-			faults = append(faults, fmt.Errorf("%s of %d: %w: %s", s.name, limit, err, folder.Result.Verdict.Why()))
+			faults = append(faults, fmt.Errorf("%s: %w: %s", text, err, folder.Result.Verdict.Why()))
 		}
 		if folder.Result.Verdict.Status == results.StatusIncomplete {
 			return errors.Join(faults...)
 		}
-		folders = append(folders, folder)
+		rps = rate(folder.Plan)
 	}
-	if err := f.printSweep(stdout, s, folders); err != nil {
-		return err
+	swept, err := batchrun.FinishSweep(conf.Output, s.Swept, f.within, s.values)
+	if err == nil {
+		err = batchrun.ReportSweep(stdout, swept, "text")
+	}
+	if err != nil {
+		return errors.Join(append(faults, err)...)
 	}
 	_, _ = fmt.Fprintf(stderr, "results in %s\n", conf.Output) // likewise
 	return errors.Join(faults...)
 }
 
-// limited is the arm with one option more.
-func limited(a servearm.Arm, flag string, limit int) servearm.Arm {
+// withValue is the run with one value.
+func (f *runFlags) withValue(conf batchdriver.Config, s sweep, value float64) batchdriver.Config {
+	conf.Arms = maps.Clone(conf.Arms)
+	for _, name := range s.Arms {
+		conf.Arms[name] = set(conf.Arms[name], s.Option, batchrun.ValueText(value))
+	}
+	conf.Output = filepath.Join(conf.Output, s.Folder(value))
+	conf.Repeat = func(p batchrun.Plan) []string { return s.alone(f.again(p), value) }
+	return conf
+}
+
+// alone is the command of one run of a sweep.
+func (s sweep) alone(words []string, value float64) []string {
+	words = slices.DeleteFunc(words, func(w string) bool { return strings.HasPrefix(w, "--sweep") })
+	for _, name := range s.Arms {
+		flag := fmt.Sprintf("--%s-set=%s=", name, s.Option)
+		words = slices.DeleteFunc(words, func(w string) bool { return strings.HasPrefix(w, flag) })
+		words = append(words, flag+batchrun.ValueText(value))
+	}
+	return words
+}
+
+// set is the arm with one option more.
+func set(a servearm.Arm, flag, value string) servearm.Arm {
 	a.Options = maps.Clone(a.Options)
-	a.Options[flag] = strconv.Itoa(limit)
+	a.Options[flag] = value
 	return a
 }
 

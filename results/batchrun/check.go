@@ -71,6 +71,9 @@ func (p Plan) check(next int, t Trial, requests []Request) error {
 		}
 		before = r.IntendedMS
 	}
+	if err := p.checkParts(t, requests); err != nil {
+		return fmt.Errorf("trial %d (%s): %w", next+1, t.Slot(), err)
+	}
 	counted := t
 	counted.count(requests)
 	return sameRecord(t, counted)
@@ -133,6 +136,9 @@ func (p Plan) checkRequest(t Trial, index int, r Request) error {
 		if err := form.CheckHash("scores_sha256", r.ScoresSHA256); err != nil {
 			return err
 		}
+	}
+	if len(r.Scores) > 0 && ScoresSHA256(r.Scores) != r.ScoresSHA256 {
+		return form.Unwanted("scores_sha256", r.ScoresSHA256, "%s, that of the scores", ScoresSHA256(r.Scores))
 	}
 	if err := r.checkTimes(); err != nil {
 		return err

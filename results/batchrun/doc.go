@@ -16,6 +16,9 @@
 //	              with the tag round-R for each round; other tools read and merge them
 //	logs/         what the arms' servers wrote
 //
+// A sweep has runs below it, see sweep.json in Sweep; shards of one load, sent from
+// several machines, are put together by Merge, see Plan.Parts.
+//
 // Create makes the folder, Append adds a trial with its requests, Finish reads all
 // of it back and writes the result. A folder without result.json is a run whose
 // driver died.
@@ -71,8 +74,13 @@
 //
 //   - Percentiles from the histograms of hist/: they have three digits and cannot be
 //     compared with raw.jsonl exactly.
-//   - Scores in raw.jsonl: a hundred items make kilobytes a line. A hash says whether
-//     answers are equal, score_difference how far they are apart.
+//   - Scores of every request in raw.jsonl: a hundred items make kilobytes a line. A hash
+//     says whether answers are equal, score_difference how far they are apart, and the
+//     first answer of each arm in each cell has its scores beside the hash.
+//   - Times as whole floats, and a hash in every line: raw.jsonl was twice as long, for
+//     digits below what a clock resolves and for the same hash.
+//   - A merged run that only names its shards: its figures could not be computed anew
+//     without folders that are elsewhere.
 //   - One file with trials and requests: a reader of latencies would have to tell two
 //     kinds of lines apart.
 package batchrun

@@ -56,6 +56,9 @@ func (t *Trial) normal() {
 		t.Judged.InFlight = form.Listed(t.Judged.InFlight)
 	}
 	t.StartedAt = t.StartedAt.UTC()
+	for i := range t.Parts {
+		t.Parts[i].StartedAt = t.Parts[i].StartedAt.UTC()
+	}
 }
 
 func (r *Result) normal() {
@@ -76,6 +79,9 @@ func (r *Result) normal() {
 	}
 	if r.Analysis != nil {
 		r.Analysis.Primary = form.Listed(r.Analysis.Primary)
+	}
+	for i := range r.Shards {
+		r.Shards[i].Repeat = form.Listed(r.Shards[i].Repeat)
 	}
 	e := &r.Environment
 	e.Command = form.Listed(e.Command)

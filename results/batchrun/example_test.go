@@ -96,13 +96,13 @@ func exampleOutcome(p Plan) Outcome {
 		Command: []string{"batchsend", "--rounds", "9", "--output", "$TMP/run"}, StartedAt: started, EndedAt: started.Add(90 * time.Second),
 		OS: "linux", Arch: "amd64", Kernel: "6.1", CPU: "a CPU", CPUs: 2, Go: "go1.26",
 	}
-	arm := func(spec, binary string, options map[string]string) Arm {
-		return Arm{Spec: spec, Kind: "builtin", Command: []string{"fanoutserve"}, Restart: RestartRound, Options: options, BinarySHA256: []string{form.Sum([]byte(binary))}}
+	arm := func(asked PlanArm) Arm {
+		return Arm{Spec: asked.Spec, Kind: "builtin", Command: []string{"fanoutserve", "--port", "0"}, Restart: RestartRound, Options: asked.Options, BinarySHA256: []string{form.Sum([]byte("fanoutserve"))}}
 	}
-	return Outcome{Environment: e, Arms: map[string]Arm{
-		Reference: arm(p.Reference.Spec, "fanoutserve", map[string]string{"batch": "off"}),
-		Candidate: arm(p.Candidate.Spec, "fanoutserve", map[string]string{"batch": "on"}),
-	}}
+	return Outcome{
+		Environment: e, Repeat: []string{"batchsend", "--rounds", "9", "--rps=10", "--seed=7"},
+		Arms: map[string]Arm{Reference: arm(p.Reference), Candidate: arm(p.Candidate)},
+	}
 }
 
 // begin makes a run folder with its schedules.

@@ -183,8 +183,9 @@ func mean(x []float64) *float64 {
 	return &m
 }
 
+// bins is an empty list where there are none, as it is written.
 func bins(counts map[int]int) []Bin {
-	var out []Bin
+	out := []Bin{}
 	for value, count := range maps.All(counts) {
 		out = append(out, Bin{value, count})
 	}

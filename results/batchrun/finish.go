@@ -15,6 +15,9 @@ import (
 type Outcome struct {
 	Arms        map[string]Arm
 	Environment results.Environment
+	Repeat      []string // the command that makes the load again; nil: not known
+	Clock       *Clock   // nil: not known
+	Shards      []Shard  // of a merged run
 	Warnings    []string
 	Failure     string // what ended the run before its last trial; empty: nothing did
 }
@@ -79,7 +82,8 @@ func (r *Run) finish(out Outcome) (Result, error) {
 func (f *Folder) result(out Outcome) (Result, error) {
 	r := Result{
 		Schema: Schema, ToolVersion: f.Plan.ToolVersion, PlanSHA256: f.PlanSHA256, RawSHA256: f.RawSHA256, TrialsSHA256: f.TrialsSHA256,
-		Arms: portableArms(out.Arms), Trials: len(f.Trials), Environment: out.Environment,
+		Arms: portableArms(out.Arms), Trials: len(f.Trials), Environment: out.Environment, Repeat: portableAll(out.Repeat),
+		Clock: out.Clock, Shards: out.Shards,
 		Verdict: Verdict{Warnings: portableAll(out.Warnings), Failure: results.Portable(out.Failure)},
 	}
 	for _, of := range f.Requests {
@@ -96,6 +100,7 @@ func (f *Folder) result(out Outcome) (Result, error) {
 		if err != nil {
 			return r, err
 		}
+		r.Clocks = f.Plan.clocks(f.Trials, out.Shards)
 		r.Figures, r.RoundFigures, r.Summary, r.Agreement, r.Analysis, r.Verdict.Invalid = d.figures, d.rounds, d.summary, d.agreement, d.analysis, d.invalid
 	}
 	r.Verdict = r.decided()
@@ -182,11 +187,20 @@ func (r Result) check(p Plan) error {
 		if !slices.Contains(armKinds, a.Kind) || !slices.Contains([]string{RestartRound, RestartRun, RestartNever}, a.Restart) {
 			return form.Unwanted("arms."+name, a.Kind+", restarted "+a.Restart, "one of %q, restarted round, run or never", armKinds)
 		}
+		if (a.Kind == armURL) != (len(a.Command) == 0) {
+			return form.Unwanted("arms."+name+".command", a.Command, "what started the server, and none of a url arm")
+		}
+		if asked := p.arm(name); a.Spec != asked.Spec || !maps.Equal(a.Options, asked.Options) {
+			return form.Unwanted("arms."+name, fmt.Sprintf("%s with %v", a.Spec, a.Options), "%s with %v as in the plan", asked.Spec, asked.Options)
+		}
 		for i, s := range a.Sources {
 			if err := form.CheckHash(fmt.Sprintf("arms.%s.sources[%d].sha256", name, i), s.SHA256); err != nil {
 				return err
 			}
 		}
+	}
+	if err := r.checkShards(p); err != nil {
+		return err
 	}
 	if r.Verdict.Failure == "" && len(r.Arms) != 2 {
 		return form.Unwanted("arms", fmt.Sprintf("%d of them", len(r.Arms)), "both in a complete run")

@@ -85,27 +85,31 @@ func (p Plan) slot(i int) Slot {
 	return Slot{Round: round, Cell: cell, Arm: p.Order(round)[position], Position: position}
 }
 
-// Schedule is the schedule of an open-loop cell in a round.
-func (p Plan) Schedule(round, cell int) (ScheduleRef, bool) {
-	for _, s := range p.Schedules {
-		if s.Round == round && s.Cell == cell {
-			return s, true
-		}
-	}
-	return ScheduleRef{}, false
-}
-
 // RequestsOf is how many requests each trial of a cell has in a round.
 func (p Plan) RequestsOf(round, cell int) int {
-	if s, ok := p.Schedule(round, cell); ok {
-		return s.Requests
+	if !p.Cells[cell].Open() {
+		return p.Cells[cell].Requests
 	}
-	return p.Cells[cell].Requests
+	n := 0
+	for _, s := range p.Schedules {
+		if s.Round == round && s.Cell == cell {
+			n += s.Requests
+		}
+	}
+	return n
 }
 
-// ScheduleName is the name of the file of a schedule in a run folder.
-func ScheduleName(round, cell int) string {
-	return fmt.Sprintf("%s/round-%d-cell-%d.json", ScheduleFolder, round, cell)
+// ScheduleName is the name of the file of a schedule in the folder of a run that is not
+// merged.
+func ScheduleName(round, cell int) string { return ScheduleRef{Round: round, Cell: cell}.Name() }
+
+// Name is the file of the schedule in a run folder.
+func (s ScheduleRef) Name() string {
+	shard := ""
+	if s.Shard != nil {
+		shard = fmt.Sprintf("-shard-%d", *s.Shard)
+	}
+	return fmt.Sprintf("%s/round-%d-cell-%d%s.json", ScheduleFolder, s.Round, s.Cell, shard)
 }
 
 // Name is the member as decisions name it: the cell and the metric.
@@ -132,7 +136,7 @@ func DefaultPrimary(cells []Cell, leading bool) []Primary {
 // Validate checks every field. The error names the field, its value and what was
 // wanted.
 func (p Plan) Validate() error {
-	for _, check := range []func() error{p.checkNames, p.checkRanges, p.checkCells, p.checkOrder, p.checkSchedules, p.checkFamily, p.checkShard} {
+	for _, check := range []func() error{p.checkNames, p.checkRanges, p.checkCells, p.checkOrder, p.checkShard, p.checkSchedules, p.checkFamily} {
 		if err := check(); err != nil {
 			return fmt.Errorf("plan: %w", err)
 		}
@@ -159,8 +163,11 @@ func (p Plan) checkNames() error {
 	if !slices.Contains(apis, p.API) {
 		return form.Unwanted("api", p.API, "one of %q", apis)
 	}
-	if p.DatasetSHA256 != "" {
-		if err := form.CheckHash("dataset_sha256", p.DatasetSHA256); err != nil {
+	for name, sum := range map[string]string{"dataset_sha256": p.DatasetSHA256, "tokenizer_sha256": p.TokenizerSHA256} {
+		if sum == "" {
+			continue
+		}
+		if err := form.CheckHash(name, sum); err != nil {
 			return err
 		}
 	}
@@ -246,23 +253,25 @@ func (p Plan) checkOrder() error {
 	return nil
 }
 
-// checkSchedules: every round has one of every open-loop cell, in this order, and
-// the run's requests are not too many to read.
+// checkSchedules: every round has one of every open-loop cell (of a merged run one of
+// each shard), in this order, and the run's requests are not too many to read.
 func (p Plan) checkSchedules() error {
 	total, next := 0, 0
 	for round := range p.Rounds {
 		for cell, c := range p.Cells {
 			n := c.Requests
 			if c.Open() {
-				if next >= len(p.Schedules) {
-					return form.Unwanted("schedules", fmt.Sprintf("%d of them", len(p.Schedules)), "one for round %d, cell %d too", round, cell)
+				for part := range max(1, len(p.Parts)) {
+					if next >= len(p.Schedules) {
+						return form.Unwanted("schedules", fmt.Sprintf("%d of them", len(p.Schedules)), "one for round %d, cell %d too", round, cell)
+					}
+					s := p.Schedules[next]
+					if err := s.check(round, cell, p.merged(), part); err != nil {
+						return fmt.Errorf("schedules[%d]: %w", next, err)
+					}
+					next++
+					n += s.Requests
 				}
-				s := p.Schedules[next]
-				if err := s.check(round, cell); err != nil {
-					return fmt.Errorf("schedules[%d]: %w", next, err)
-				}
-				next++
-				n = s.Requests
 			}
 			if total += 2 * n; total > MaxRequests {
 				return fmt.Errorf("the trials have more than %d requests up to round %d, cell %d", MaxRequests, round, cell)
@@ -275,10 +284,12 @@ func (p Plan) checkSchedules() error {
 	return nil
 }
 
-func (s ScheduleRef) check(round, cell int) error {
+func (s ScheduleRef) check(round, cell int, merged bool, part int) error {
 	switch {
 	case s.Round != round || s.Cell != cell:
 		return form.Unwanted("place", fmt.Sprintf("round %d, cell %d", s.Round, s.Cell), "round %d, cell %d", round, cell)
+	case (s.Shard != nil) != merged || merged && *s.Shard != part:
+		return fmt.Errorf("shard is there exactly in a merged run, want %d here", part)
 	case s.Requests < 1 || s.Requests > MaxRequests:
 		return form.Unwanted("requests", s.Requests, "1 to %d", MaxRequests)
 	}
@@ -308,18 +319,6 @@ func (p Plan) checkFamily() error {
 		case slices.ContainsFunc(p.Primary[:i], func(d Primary) bool { return d.Cell == c.Cell && d.Metric == c.Metric }):
 			return form.Unwanted(name, p.Name(c), "each cell and metric once")
 		}
-	}
-	return nil
-}
-
-func (p Plan) checkShard() error {
-	switch {
-	case p.Shard == nil && p.Shards == 0:
-		return nil
-	case p.Shard == nil || p.Shards < 1 || p.Shards > MaxShards:
-		return form.Unwanted("shards", p.Shards, "1 to %d with a shard, or neither", MaxShards)
-	case *p.Shard < 0 || *p.Shard >= p.Shards:
-		return form.Unwanted("shard", *p.Shard, "0 to %d", p.Shards-1)
 	}
 	return nil
 }

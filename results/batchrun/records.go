@@ -72,11 +72,11 @@ type Primary struct {
 	Role   string `json:"role"`
 }
 
-// ScheduleRef names a schedule, which both arms replay: the file
-// ScheduleName(round, cell).
+// ScheduleRef names a schedule, which both arms replay: the file Name.
 type ScheduleRef struct {
 	Round    int    `json:"round"`
 	Cell     int    `json:"cell"`
+	Shard    *int   `json:"shard,omitempty"` // of a merged run: whose
 	Seed     uint64 `json:"seed"`
 	Requests int    `json:"requests"` // arrivals that were drawn
 	SHA256   string `json:"sha256"`   // of the file's bytes
@@ -95,16 +95,17 @@ type Plan struct {
 	Cells       []Cell   `json:"cells"`
 	First       []string `json:"first"` // the arm that goes first, by round
 
-	API            string  `json:"api"`
-	QueryTokens    int     `json:"query_tokens"`    // of a request's query; 0 with a data set
-	ItemTokens     int     `json:"item_tokens"`     // of each item; 0 with a data set
-	UniqueRequests int     `json:"unique_requests"` // different bodies, used in turn
-	Labels         []int64 `json:"labels"`          // token ids whose scores are asked for
-	Cold           bool    `json:"cold"`            // no request finds another's prefix in the cache
-	SharedPrefix   bool    `json:"shared_prefix"`   // different bodies begin alike
-	DatasetSHA256  string  `json:"dataset_sha256,omitempty"`
-	RequestsSHA256 string  `json:"requests_sha256"` // of the bodies, in order
-	TimeoutMS      float64 `json:"timeout_ms"`      // of a request, from its sending
+	API             string  `json:"api"`
+	QueryTokens     int     `json:"query_tokens"`    // of a request's query; 0 with a data set
+	ItemTokens      int     `json:"item_tokens"`     // of each item; 0 with a data set
+	UniqueRequests  int     `json:"unique_requests"` // different bodies, used in turn
+	Labels          []int64 `json:"labels"`          // token ids whose scores are asked for
+	Cold            bool    `json:"cold"`            // no request finds another's prefix in the cache
+	SharedPrefix    bool    `json:"shared_prefix"`   // different bodies begin alike
+	DatasetSHA256   string  `json:"dataset_sha256,omitempty"`
+	TokenizerSHA256 string  `json:"tokenizer_sha256,omitempty"` // of the file by which tokens were counted, of servers that are not of this module; absent: all were asked
+	RequestsSHA256  string  `json:"requests_sha256"`            // of the bodies, in order
+	TimeoutMS       float64 `json:"timeout_ms"`                 // of a request, from its sending
 
 	ScoreTolerance float64       `json:"score_tolerance"` // how far the arms' scores may lie apart
 	MaxFailedPct   float64       `json:"max_failed_pct"`  // of a trial's requests, before the run is invalid
@@ -114,9 +115,11 @@ type Plan struct {
 	MarginPct float64   `json:"margin_pct,omitempty"` // slow-down, in per cent of the reference, that still counts as equal
 	Primary   []Primary `json:"primary,omitempty"`
 
-	// Of a run that has a part of the load, beside others that have the rest.
-	Shard  *int `json:"shard,omitempty"`
-	Shards int  `json:"shards,omitempty"`
+	// Of a run that has a part of the load, beside others that have the rest, or that is
+	// put together from all of them. Rates are those of all shards together.
+	Shard  *int   `json:"shard,omitempty"`
+	Shards int    `json:"shards,omitempty"`
+	Parts  []Part `json:"parts,omitempty"`
 }
 
 // Spread is one prefill batch that items of a request were in.
@@ -127,15 +130,16 @@ type Spread struct {
 	AtMS *float64 `json:"at_ms,omitempty"`
 }
 
-// Request is one line of raw.jsonl. Times are milliseconds from the start of the
-// trial, but for those of items and prefills, which are from sent_ms on. What did not happen, or
+// Request is one line of raw.jsonl. Times are milliseconds, in whole tenths of a
+// microsecond, from the start of the trial, but for those of items and prefills, which are from sent_ms on. What did not happen, or
 // is not known, is absent.
 type Request struct {
 	Round       int      `json:"round"`
 	Cell        int      `json:"cell"`
 	Arm         string   `json:"arm"`
-	Index       int      `json:"index"` // in the trial, by intended time
-	Body        int      `json:"body"`  // which of the unique requests
+	Shard       *int     `json:"shard,omitempty"` // of a merged run: whose it is
+	Index       int      `json:"index"`           // in the trial, by intended time
+	Body        int      `json:"body,omitempty"`  // which of the unique requests; absent: 0
 	IntendedMS  float64  `json:"intended_ms"`
 	SentMS      *float64 `json:"sent_ms,omitempty"`
 	FirstByteMS *float64 `json:"first_byte_ms,omitempty"`
@@ -143,11 +147,12 @@ type Request struct {
 	Status      int      `json:"status,omitempty"`
 	Error       string   `json:"error,omitempty"` // why it failed; absent: it was answered as it should be
 
-	PromptTokens    int       `json:"prompt_tokens,omitempty"` // as the answer says
-	ScoresSHA256    string    `json:"scores_sha256,omitempty"`
-	ScoreDifference *float64  `json:"score_difference,omitempty"` // largest, from the first good answer of the reference to the same body
-	TokenMS         []float64 `json:"token_ms,omitempty"`         // of a stream: arrival of each token, from the start
-	ChunkMS         []float64 `json:"chunk_ms,omitempty"`         // of a stream: arrival of each chunk, from the start
+	PromptTokens    int         `json:"prompt_tokens,omitempty"`    // as the answer says
+	ScoresSHA256    string      `json:"scores_sha256,omitempty"`    // absent of an answer: that of the one before to the same body, by the same arm in the same cell
+	Scores          [][]float64 `json:"scores,omitempty"`           // beside their hash, of body 0 if there are not many: an item a row, a label a column
+	ScoreDifference *float64    `json:"score_difference,omitempty"` // largest, from the first good answer of the reference to the same body
+	TokenMS         []float64   `json:"token_ms,omitempty"`         // of a stream: arrival of each token, from the start
+	ChunkMS         []float64   `json:"chunk_ms,omitempty"`         // of a stream: arrival of each chunk, from the start
 
 	Prefills    []Spread `json:"prefills,omitempty"`      // the batches its items were in, in their order
 	FirstItemMS *float64 `json:"first_item_ms,omitempty"` // arrival of its first item at the scheduler
@@ -192,29 +197,30 @@ type Lateness struct {
 
 // Trial is one line of trials.jsonl: one arm's pass through one cell in one round.
 type Trial struct {
-	Round     int       `json:"round"`
-	Cell      int       `json:"cell"`
-	Arm       string    `json:"arm"`
-	Position  int       `json:"position"` // 0: ran first of the two
-	StartedAt time.Time `json:"started_at"`
-	WallMS    float64   `json:"wall_ms"`          // to the last answer
-	Fresh     bool      `json:"fresh"`            // its server was started for this round
-	Requests  int       `json:"requests"`         // lines in raw.jsonl
-	Failed    int       `json:"failed"`           // those with an error
-	Unsent    int       `json:"unsent"`           // those of them without sent_ms
-	Lateness  *Lateness `json:"lateness"`         // null where nothing was sent
-	Valid     bool      `json:"valid"`            // as the sender judged
-	Reasons   []string  `json:"reasons"`          // why not
-	Judged    *Judged   `json:"judged,omitempty"` // by what
-	Sender    Sender    `json:"sender"`
-	Evidence  string    `json:"evidence"` // where prefills and items come from: "admissions", "log", or "" for nowhere
+	Round     int         `json:"round"`
+	Cell      int         `json:"cell"`
+	Arm       string      `json:"arm"`
+	Position  int         `json:"position"` // 0: ran first of the two
+	StartedAt time.Time   `json:"started_at"`
+	WallMS    float64     `json:"wall_ms"`          // to the last answer
+	Fresh     bool        `json:"fresh"`            // its server was started for this round
+	Requests  int         `json:"requests"`         // lines in raw.jsonl
+	Failed    int         `json:"failed"`           // those with an error
+	Unsent    int         `json:"unsent"`           // those of them without sent_ms
+	Lateness  *Lateness   `json:"lateness"`         // null where nothing was sent
+	Valid     bool        `json:"valid"`            // as the sender judged
+	Reasons   []string    `json:"reasons"`          // why not
+	Judged    *Judged     `json:"judged,omitempty"` // by what
+	Sender    Sender      `json:"sender"`
+	Parts     []TrialPart `json:"parts,omitempty"` // of a merged run, by shard
+	Evidence  string      `json:"evidence"`        // where prefills and items come from: "admissions", "log", or "" for nowhere
 }
 
 // Arm is one arm as it ran.
 type Arm struct {
 	Spec         string            `json:"spec"`
 	Kind         string            `json:"kind"`    // builtin, dir, git, launch or url
-	Command      []string          `json:"command"` // that started the server; empty for url
+	Command      []string          `json:"command"` // that started the server, whole, with {port} where launch has its port; empty for url
 	Restart      string            `json:"restart"` // a fresh server each "round", one for the "run", or "never": it ran already
 	Options      map[string]string `json:"options"` // in force, defaults written out
 	Server       map[string]string `json:"server"`  // what it says of itself, as far as it was asked
@@ -227,7 +233,10 @@ type Arm struct {
 }
 
 // armKinds are the values of Arm.Kind.
-var armKinds = []string{"builtin", "dir", "git", "launch", "url"}
+var armKinds = []string{"builtin", "dir", "git", "launch", armURL}
+
+// armURL is the kind of a server that ran already.
+const armURL = "url"
 
 // Evidence of a trial.
 const (

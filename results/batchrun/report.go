@@ -92,6 +92,15 @@ func (f *Folder) Header() [][2]string {
 	}
 	add("requests", fmt.Sprintf("%d in %d trials: %d rounds, %d cells, 2 arms, %s first in %d", r.Requests, r.Trials, p.Rounds, len(p.Cells), Candidate, p.candidateFirst()))
 	add("load", p.load())
+	if p.Shard != nil {
+		add("shard", fmt.Sprintf("%d of %d (from 0), of rates that are those of all", *p.Shard, p.Shards))
+	}
+	for _, s := range r.Shards {
+		add("shard", fmt.Sprintf("%d of %d, %s: %d requests, from %s, %d CPUs, kernel %s", s.Shard, p.Shards, s.Status, s.Requests, s.CPU, s.CPUs, s.Kernel))
+	}
+	if r.Clocks != nil {
+		add("clocks", r.Clocks.text())
+	}
 	if r.Agreement.Compared > 0 {
 		add("answers", fmt.Sprintf("%d compared, %d not equal, furthest apart %.3g, %g is tolerated", r.Agreement.Compared, r.Agreement.Different, *r.Agreement.Largest, p.ScoreTolerance))
 	}
@@ -145,8 +154,25 @@ func (a Arm) note() string {
 	return ""
 }
 
-// Commands are what one types to check the run, to show it, and to make it once more:
-// the recorded one.
+// Commands are what one types to check the run, to show it, to make it once more, and
+// what started the arms' servers.
 func (f *Folder) Commands() []string {
-	return append([]string{"batchsend verify " + quoted(f.Dir), "batchsend report " + quoted(f.Dir)}, recorded(f.Result.Environment.Command)...)
+	lines := []string{"batchsend verify " + quoted(f.Dir), "batchsend report " + quoted(f.Dir)}
+	again := f.Result.Repeat
+	if len(again) == 0 {
+		again = f.Result.Environment.Command
+	}
+	if len(f.Result.Shards) > 0 {
+		again = nil
+	}
+	lines = append(lines, recorded(again)...)
+	for _, s := range f.Result.Shards {
+		lines = append(append(lines, fmt.Sprintf("# shard %d", s.Shard)), recorded(s.Repeat)...)
+	}
+	for _, name := range []string{Reference, Candidate} {
+		if command := recorded(f.Result.Arms[name].Command); len(command) > 0 {
+			lines = append(append(lines, "# the server of the "+name), command...)
+		}
+	}
+	return lines
 }

@@ -40,7 +40,10 @@ func number(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 
 // single is the first of the published tables.
 func (f *Folder) single() Section {
-	s := Section{Title: "Single request latency", Head: []string{"batch size", "method", "avg ms", "p50 ms", "p90 ms", "p99 ms", "n"}, Left: []int{1}}
+	s := Section{
+		Title: "Single request latency", Head: []string{"batch size", "method", "avg ms", "p50 ms", "p90 ms", "p99 ms", "n"}, Left: []int{1},
+		Below: "Response times of requests that are sent one after the other, of answered requests, over all rounds.",
+	}
 	for _, g := range f.Result.Figures {
 		if c, l := f.Plan.Cells[g.Cell], g.Response; !c.Open() {
 			s.Lines = append(s.Lines, []string{strconv.Itoa(c.Items), f.Plan.Spec(g.Arm), ms(l.AvgMS), ms(l.P50.MS), ms(l.P90.MS), ms(l.P99.MS), g.answered()})

@@ -123,6 +123,18 @@ type Verdict struct {
 	Warnings []string `json:"warnings,omitempty"`
 }
 
+// Shard is a shard of a merged run as it ran.
+type Shard struct {
+	Shard    int      `json:"shard"`
+	Status   string   `json:"status"`
+	CPU      string   `json:"cpu"`
+	CPUs     int      `json:"cpus"`
+	Kernel   string   `json:"kernel"`
+	Requests int      `json:"requests"`
+	Repeat   []string `json:"repeat"` // the command that makes it again
+	Clock    Clock    `json:"clock"`
+}
+
 // Result is result.json. Its figures are functions of plan.json, raw.jsonl and
 // trials.jsonl.
 type Result struct {
@@ -140,5 +152,9 @@ type Result struct {
 	Agreement    Agreement           `json:"agreement"`
 	Analysis     *Analysis           `json:"analysis,omitempty"`
 	Environment  results.Environment `json:"environment"`
+	Clock        *Clock              `json:"clock,omitempty"`
+	Shards       []Shard             `json:"shards,omitempty"` // of a merged run; its arms and environment are those of shard 0
+	Clocks       *Clocks             `json:"clocks,omitempty"` // of a merged run
+	Repeat       []string            `json:"repeat,omitempty"` // the command that makes the load again, with the rate and the seed that were found or drawn
 	Verdict      Verdict             `json:"verdict"`
 }

@@ -18,8 +18,10 @@ import json, pathlib, sys
 from jsonschema import Draft202012Validator, FormatChecker
 
 schemas, run = map(pathlib.Path, sys.argv[1:])
-files = {"plan": "plan.json", "result": "result.json", "report": "report.json", "request": "raw.jsonl", "trial": "trials.jsonl"}
+files = {"plan": "plan.json", "result": "result.json", "report": "report.json", "request": "raw.jsonl", "trial": "trials.jsonl", "sweep": "sweep.json"}
 for kind, name in files.items():
+    if not (run / name).exists():
+        continue
     schema = json.loads((schemas / (kind + ".schema.json")).read_text())
     Draft202012Validator.check_schema(schema)
     validator = Draft202012Validator(schema, format_checker=FormatChecker())
@@ -60,6 +62,8 @@ func TestRunsAreValidBySchema(t *testing.T) {
 	stream.API, stream.Primary, stream.MarginPct = APIChat, nil, 0
 	for name, dir := range map[string]string{
 		"verified": withReport(t, examplePlan(7), nil),
+		"a shard":  exampleShard{shard: 1, shards: 2}.run(t),
+		"merged":   merged(t, exampleShards(t, 2, nil)).Dir,
 		"invalid and bare": withReport(t, stream, func(trial *Trial, q []Request) {
 			trial.Valid, trial.Reasons, trial.Judged = false, []string{"late"}, nil
 			for i := range q {
@@ -71,6 +75,20 @@ func TestRunsAreValidBySchema(t *testing.T) {
 			if !strings.Contains(line, " records ") {
 				t.Errorf("%s: %s", name, line)
 			}
+		}
+	}
+}
+
+func TestSweepsAreValidBySchema(t *testing.T) {
+	limits, bases := []float64{0, 4000}, []float64{0.02, 0.005, 0}
+	ofLimits, ofBases := exampleSweep(t, limits, nil, nil), sweepOfBases(t, bases, nil)
+	finishSweep(t, ofLimits, limits)
+	if _, err := FinishSweep(ofBases, sweptBy(t, stepBase), 10, bases); err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range []string{ofLimits, ofBases} {
+		if got := validate(t, dir); !slices.Equal(got, []string{"sweep records 1"}) {
+			t.Errorf("%q", got)
 		}
 	}
 }

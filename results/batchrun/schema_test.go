@@ -14,6 +14,7 @@ var schemaFiles = []schemagen.File{
 	{Name: "request.schema.json", Title: "one line of raw.jsonl of a load test", Record: reflect.TypeFor[Request]()},
 	{Name: "trial.schema.json", Title: "one line of trials.jsonl", Record: reflect.TypeFor[Trial]()},
 	{Name: "result.schema.json", Title: "result.json of a load test", Record: reflect.TypeFor[Result]()},
+	{Name: "sweep.schema.json", Title: "sweep.json", Record: reflect.TypeFor[Sweep]()},
 	{Name: "report.schema.json", Title: "batchsend report --format json", Record: reflect.TypeFor[report]()},
 }
 
@@ -43,6 +44,15 @@ var schemaRules = map[string]object{
 	"shard": schemagen.Between(0, MaxShards-1), "shards": schemagen.Between(1, MaxShards),
 	"Cell.kind": schemagen.OneOf(kinds...), "Cell.items": schemagen.Between(1, MaxItems), "rps": positive, "Cell.seconds": positive, "Cell.requests": schemagen.Between(1, MaxRequests),
 	"ScheduleRef.requests": schemagen.Between(1, MaxRequests),
+
+	// A sweep.
+	"name": schemagen.Lengths(1, 200), "option": schemagen.Lengths(1, 200), "within_pct": schemagen.AtLeast(0), "runs": schemagen.Items(1, MaxSweepRuns), "value": schemagen.Between(0, maxSweepLimit), "ratio": schemagen.AtLeast(0), "arms[]": arms,
+	"folder": {{"pattern", "^[^/]+$"}}, "SweepRun.status": schemagen.OneOf(results.StatusVerified, results.StatusInvalid), "points": schemagen.Items(1, MaxSweepRuns), "recommended": schemagen.Between(0, maxSweepLimit), "wins_from": schemagen.Between(0, maxStepBase),
+	"batches": {}, "SweepPoint.batches": schemagen.AtLeast(1), "reference_batches": schemagen.AtLeast(1),
+
+	// Shards.
+	"parts": schemagen.Items(1, MaxShards), "Clock.start_monotonic": schemagen.AtLeast(0), "Clock.end_monotonic": schemagen.AtLeast(0), "overlap_pct": schemagen.Between(0, 100), "Result.shards": schemagen.Items(1, MaxShards),
+	"Shard.status": schemagen.OneOf(results.StatusVerified, results.StatusInvalid),
 
 	// Places.
 	"round": schemagen.Between(0, MaxRounds-1), "cell": schemagen.Between(0, MaxCells-1), "arm": arms, "position": schemagen.Between(0, 1),

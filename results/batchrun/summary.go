@@ -107,7 +107,7 @@ func agreement(p Plan, requests [][]Request) Agreement {
 // invalidity says why the figures cannot be taken for what the plan asked: the
 // sender did not send it, too much failed, or the arms do not answer alike.
 func invalidity(p Plan, trials []Trial, a Agreement) []string {
-	var why []string
+	why := p.apart(trials)
 	for _, t := range trials {
 		where := fmt.Sprintf("round %d, %s, %s: ", t.Round, p.Cells[t.Cell], t.Arm)
 		for _, reason := range t.Reasons {

@@ -47,11 +47,13 @@ func (f Figures) columns(p Plan) []string {
 }
 
 // Spec is the arm's spec.
-func (p Plan) Spec(arm string) string {
-	if arm == Reference {
-		return p.Reference.Spec
+func (p Plan) Spec(arm string) string { return p.arm(arm).Spec }
+
+func (p Plan) arm(name string) PlanArm {
+	if name == Reference {
+		return p.Reference
 	}
-	return p.Candidate.Spec
+	return p.Candidate
 }
 
 // shortest is the number as JSON writes it, and nothing for null.

@@ -10,17 +10,26 @@ import (
 	"github.com/fanoutbench/fanoutbench/results/form"
 )
 
-// Verify recomputes every figure of a run folder and checks every hash in it. A run
-// holds when every check is OK; what cannot be read, and what could not be looked at
+// Verify recomputes every figure of a run folder, or of a sweep and its runs, and
+// checks every hash in it. A run holds when every check is OK; what cannot be read, and what could not be looked at
 // because of that, is a failed check, and so is a status other than verified. The
 // error is for a folder that is not there.
-func Verify(dir string) ([]results.Check, error) {
+//
+// A merged run has all that its figures need. With the folders of its shards it is put
+// together from them again.
+func Verify(dir string, shards ...string) ([]results.Check, error) {
 	st, err := os.Stat(dir)
 	if err != nil {
 		return nil, fmt.Errorf("batchrun: run folder: %w", err)
 	}
 	if !st.IsDir() {
 		return nil, fmt.Errorf("batchrun: %s is a %s file, want a run folder", dir, st.Mode().Type())
+	}
+	if IsSweep(dir) {
+		if len(shards) > 0 {
+			return nil, fmt.Errorf("batchrun: %s is a sweep, want no folders of shards", dir)
+		}
+		return verifySweep(dir), nil
 	}
 	if !Is(dir) {
 		return nil, fmt.Errorf("batchrun: %s has no %s, want a run folder of a load test", dir, TrialsFile)
@@ -34,6 +43,7 @@ func Verify(dir string) ([]results.Check, error) {
 		err = v.f.checkHist()
 	}
 	v.check(HistFolder, err, "the histograms of %d cells and both arms are those of the requests", len(v.f.Plan.Cells))
+	v.shards(shards)
 	v.status()
 	return v.checks, nil
 }
@@ -131,6 +141,7 @@ func (v *verifier) figures() {
 		{"agreement", fmt.Sprintf("%d answers compared", r.Agreement.Compared), func() error { return sameRecord(r.Agreement, v.d.agreement) }},
 		{"validity", "the reasons follow from the trials", func() error { return sameText("verdict.invalid", r.Verdict.Invalid, v.d.invalid) }},
 		{"decision", r.Verdict.Decision + ": " + r.Verdict.Reason, func() error { return sameText("analysis", r.Analysis, v.d.analysis) }},
+		{"clocks", v.f.clocksText(), func() error { return sameText("clocks", r.Clocks, v.f.Plan.clocks(v.f.Trials, r.Shards)) }},
 		{SummaryFile, "recomputed, equal byte for byte", func() error { return v.f.sameTable() }},
 	}
 	for _, p := range parts {
@@ -168,6 +179,7 @@ func (f *Folder) CheckFigures() error {
 	want.Verdict.Invalid = d.invalid
 	want.Verdict = want.decided()
 	want.Trials, want.Requests = f.counts()
+	want.Clocks = f.Plan.clocks(f.Trials, f.Result.Shards)
 	want.normal()
 	return sameRecord(f.Result, want)
 }
@@ -194,6 +206,41 @@ func (f *Folder) sameTable() error {
 	return nil
 }
 
+// shards holds a merged run against the runs that it was put together from.
+func (v *verifier) shards(dirs []string) {
+	err := needs(v.planErr, v.rawErr, v.resErr)
+	switch {
+	case err == nil && !v.f.Plan.merged() && len(dirs) == 0:
+	case err == nil && len(dirs) == 0:
+		v.check("shards", nil, "%d runs named by their hashes; verify them too by giving their folders", len(v.f.Plan.Parts))
+	case len(dirs) > 0:
+		if err == nil {
+			err = v.f.checkMerged(dirs)
+		}
+		v.check("shards", err, "put together again from %d folders, equal byte for byte", len(dirs))
+		for _, dir := range dirs {
+			v.check("shard "+dir, holds(dir), "its figures and hashes hold")
+		}
+	}
+}
+
+// holds wants every check of a run but its validity to hold.
+func holds(dir string) error {
+	checks, err := Verify(dir)
+	if err != nil {
+		return err
+	}
+	for _, c := range checks {
+		if !c.OK && c.Name != statusCheck {
+			return fmt.Errorf("%s: %s", c.Name, c.Detail)
+		}
+	}
+	return nil
+}
+
+// statusCheck is the check that an invalid run fails.
+const statusCheck = "status"
+
 func (v *verifier) status() {
 	err := needs(v.resErr)
 	r := v.f.Result
@@ -208,7 +255,7 @@ func (v *verifier) status() {
 	if err == nil && r.Verdict.Status != results.StatusVerified {
 		err = fmt.Errorf("the run is %s", r.Verdict.Why())
 	}
-	v.check("status", err, "%s, decision %s", r.Verdict.Status, r.Verdict.Decision)
+	v.check(statusCheck, err, "%s, decision %s", r.Verdict.Status, r.Verdict.Decision)
 }
 
 // Why is the status with what made it so.

@@ -84,7 +84,7 @@ func TestVerifyFindsChanges(t *testing.T) {
 		"no schedule":    {func(t *testing.T, dir string, _ Result) { remove(t, dir, ScheduleName(3, 2)) }, []string{ScheduleFolder}},
 		"other schedule": {func(t *testing.T, dir string, _ Result) { edit(t, dir, ScheduleName(3, 2), `"seed":3`, `"seed":4`) }, []string{ScheduleFolder}},
 		"body": {func(t *testing.T, dir string, _ Result) {
-			edit(t, dir, RawFile, `"cell":2,"arm":"reference","index":0,"body":0`, `"cell":2,"arm":"reference","index":0,"body":1`)
+			edit(t, dir, RawFile, `"cell":2,"arm":"reference","index":1,"body":1`, `"cell":2,"arm":"reference","index":1,"body":2`)
 		}, []string{ScheduleFolder}},
 		"no histogram": {func(t *testing.T, dir string, _ Result) { remove(t, dir, HistName(1, Candidate)) }, []string{HistFolder}},
 		"histogram tag": {func(t *testing.T, dir string, _ Result) {
@@ -139,6 +139,19 @@ func TestVerifyFindsChanges(t *testing.T) {
 		if f, err := Read(dir); err == nil && f.CheckFigures() == nil && !strings.Contains(name, "summary") && !strings.Contains(name, "schedule") && !strings.Contains(name, "histogram") {
 			t.Errorf("%s: the folder is read, and its figures hold", name)
 		}
+	}
+}
+
+// A run whose servers say nothing of their items holds as well.
+func TestVerifyWithoutEvidence(t *testing.T) {
+	dir, _ := exampleRun(t, examplePlan(7), func(trial *Trial, q []Request) {
+		trial.Evidence = ""
+		for i := range q {
+			q[i].Prefills, q[i].FirstItemMS, q[i].LastItemMS, q[i].LeadingMS = nil, nil, nil, nil
+		}
+	})
+	if names := failed(t, dir); len(names) > 0 {
+		t.Errorf("failed checks %q", names)
 	}
 }
 

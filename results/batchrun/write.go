@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 
@@ -19,6 +20,7 @@ type Run struct {
 	planSum string
 	raw     *appended
 	trials  *appended
+	written writer
 	next    int   // trials that are there
 	broken  error // the failed write after which nothing more is written
 	closed  bool
@@ -49,7 +51,7 @@ func Create(dir string, plan Plan) (*Run, error) {
 		}
 		return nil, fmt.Errorf("batchrun: run folder: %w", err)
 	}
-	r := &Run{dir: dir, plan: plan, planSum: form.Sum(b)}
+	r := &Run{dir: dir, plan: plan, planSum: form.Sum(b), written: writer{}}
 	if err := r.begin(b); err != nil {
 		return nil, errors.Join(fmt.Errorf("batchrun: begin run %s: %w", dir, err), os.RemoveAll(dir))
 	}
@@ -85,8 +87,8 @@ func (r *Run) Plan() Plan { return r.plan }
 func (r *Run) LogPath(name string) string { return filepath.Join(r.dir, LogFolder, name+".log") }
 
 // Append writes the next trial of the plan: its requests to raw.jsonl, and then one
-// line to trials.jsonl. What the requests say of the trial (requests, failed,
-// unsent, lateness) is filled in. A trial out of order or with an impossible value
+// line to trials.jsonl. Times of requests are rounded to a tenth of a microsecond. What
+// the requests say of the trial (requests, failed, unsent, lateness) is filled in. A trial out of order or with an impossible value
 // is refused and nothing is written. After a failed or short write both files are
 // cut back to their last whole trial, and every later call returns that error.
 func (r *Run) Append(t Trial, requests []Request) error {
@@ -96,6 +98,8 @@ func (r *Run) Append(t Trial, requests []Request) error {
 	if r.closed {
 		return fmt.Errorf("batchrun: append to %s: the run is finished", r.dir)
 	}
+	written := maps.Clone(r.written)
+	requests = written.compact(requests)
 	t.count(requests)
 	t, line, err := settle[Trial](t, encodeLine)
 	if err != nil {
@@ -122,6 +126,7 @@ func (r *Run) Append(t Trial, requests []Request) error {
 		return r.broken
 	}
 	r.next++
+	r.written = written
 	return nil
 }
 

@@ -37,9 +37,10 @@ func TestRunReadsBack(t *testing.T) {
 	if len(f.Trials) != p.Len() || len(f.Trials) != 54 || result.Requests != 9*2*(8+8+40) {
 		t.Errorf("%d trials, %d requests", len(f.Trials), result.Requests)
 	}
-	i := 0
+	i, w := 0, writer{}
 	for s := range p.Trials() {
 		trial, requests := exampleTrial(p, s, 0.5)
+		requests = w.compact(requests)
 		trial.count(requests)
 		trial.normal()
 		if !reflect.DeepEqual(f.Trials[i], trial) || !reflect.DeepEqual(f.Requests[i], requests) {
@@ -191,6 +192,7 @@ func TestPlanValidate(t *testing.T) {
 		"api":                    func(p *Plan) { p.API = "embed" },
 		"requests_sha256":        func(p *Plan) { p.RequestsSHA256 = "" },
 		"dataset_sha256":         func(p *Plan) { p.DatasetSHA256 = "x" },
+		"tokenizer_sha256":       func(p *Plan) { p.TokenizerSHA256 = "x" },
 		"rounds":                 func(p *Plan) { p.Rounds = 0 },
 		"warmup":                 func(p *Plan) { p.Warmup = -1 },
 		"unique_requests":        func(p *Plan) { p.UniqueRequests = 0 },
@@ -221,6 +223,9 @@ func TestPlanValidate(t *testing.T) {
 		"primary[1] is":          func(p *Plan) { p.Primary[1] = p.Primary[0] },
 		"shards":                 func(p *Plan) { p.Shards = 2 },
 		"shard is 3":             func(p *Plan) { p.Shard, p.Shards = &shard, 3 },
+		"cells[0] is \"single":   func(p *Plan) { p.Shard, p.Shards = &shard, 4 },
+		"both or none":           func(p *Plan) { p.Shard, p.Shards, p.Parts = &shard, 4, make([]Part, 4) },
+		"parts is":               func(p *Plan) { p.Shards, p.Parts = 4, make([]Part, 3) },
 	} {
 		p := examplePlan(2)
 		if err := p.Validate(); err != nil {

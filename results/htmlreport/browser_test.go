@@ -89,6 +89,13 @@ func (s *site) requests() []string {
 // run starts the browser once, with nothing kept from another time.
 func (s *site) run(t testing.TB, args ...string) []byte {
 	t.Helper()
+	out, _ := s.output(t, args...)
+	return out
+}
+
+// output is run's, with what the browser logs.
+func (s *site) output(t testing.TB, args ...string) (stdout, log []byte) {
+	t.Helper()
 	args = append([]string{
 		"--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
 		"--disable-component-update", "--disable-sync", "--disable-default-apps", "--hide-scrollbars", "--force-device-scale-factor=1",
@@ -101,7 +108,7 @@ func (s *site) run(t testing.TB, args ...string) []byte {
 	if err != nil {
 		t.Fatalf("%v: %s", err, &stderr)
 	}
-	return out
+	return out, stderr.Bytes()
 }
 
 // dom is the page's document after it was loaded.
@@ -190,6 +197,7 @@ type inspection struct {
 	Smallest   float64  `json:"smallest"`   // font size, as scaled, in CSS pixels
 	Background string   `json:"background"` // of the body
 	Beyond     []string `json:"beyond"`     // elements that reach beyond the window and do not scroll
+	Drawings   int      `json:"drawings"`   // that are at least 100 pixels wide and high, with text and lines
 }
 
 var findings = regexp.MustCompile(`(?s)<pre id="found">(.*?)</pre>`)
@@ -226,7 +234,7 @@ func TestBrowserInspects(t *testing.T) {
 		pages[path], paths = page, append(paths, path)
 	}
 	s := serve(t, pages)
-	widths := []int{1200, 400}
+	widths := []int{1600, 1200, 400}
 	for scheme, flags := range map[string][]string{"light": nil, "dark": {dark}} {
 		found := inspect(t, s, paths, widths, flags...)
 		for _, path := range paths {
@@ -277,16 +285,9 @@ func TestBrowserRendersBothSchemes(t *testing.T) {
 	s := serve(t, map[string]string{"/run": written(t, decided(t, "default")), "/history": everyPage(t)["history"]})
 	for scheme, flags := range map[string][]string{"light": nil, "dark": {dark}} {
 		picture := s.screenshot(t, "/run", scheme, 1200, 3600, flags...)
-		seen := map[color.RGBA]int{}
-		for y := range picture.Bounds().Dy() {
-			for x := range picture.Bounds().Dx() {
-				r, g, b, _ := picture.At(x, y).RGBA()
-				seen[color.RGBA{uint8(r >> 8), uint8(g >> 8), uint8(b >> 8), 0xff}]++
-			}
-		}
 		for _, name := range []string{"page", "card", "ink", "reference", "candidate", "good"} {
-			if seen[themeColour(t, scheme, name)] < 20 {
-				t.Errorf("%s: %d pixels are %s, want some", scheme, seen[themeColour(t, scheme, name)], name)
+			if n := pixels(picture, themeColour(t, scheme, name)); n < 20 {
+				t.Errorf("%s: %d pixels are %s, want some", scheme, n, name)
 			}
 		}
 		if os.Getenv(envScreenshots) != "" {
@@ -294,4 +295,16 @@ func TestBrowserRendersBothSchemes(t *testing.T) {
 			s.screenshot(t, "/history", scheme+"-history", 1200, 1400, flags...)
 		}
 	}
+}
+
+// pixels counts those of a colour.
+func pixels(picture image.Image, c color.RGBA) (n int) {
+	for y := range picture.Bounds().Dy() {
+		for x := range picture.Bounds().Dx() {
+			if r, g, b, _ := picture.At(x, y).RGBA(); (color.RGBA{uint8(r >> 8), uint8(g >> 8), uint8(b >> 8), 0xff}) == c {
+				n++
+			}
+		}
+	}
+	return n
 }

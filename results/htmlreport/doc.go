@@ -1,4 +1,4 @@
-// Package htmlreport writes a run, or the history of a metric over runs, as one
+// Package htmlreport writes a run, a load test or a sweep of them, or the history of a metric over runs, as one
 // self-contained HTML page: no script, no font, image or style from elsewhere, and
 // a content security policy that forbids the browser to fetch any.
 //

@@ -25,8 +25,7 @@ type loadPage struct {
 	OneRound                    string // the round that is drawn over time; empty without one
 	Header, Machine             [][2]string
 	Commands                    []string
-
-	PlanSHA256, RawSHA256, TrialsSHA256 string
+	Files                       [][2]string // name and sha256
 }
 
 // loadTable is a table of a report, with what is a word and what a figure.
@@ -39,6 +38,20 @@ type loadTable struct {
 type tableText struct {
 	Text string
 	Word bool
+}
+
+// longWord is from how many characters on a cell of words gets a width of its own.
+const longWord = 24
+
+// Class is that of the cell in the page's style: figures stand right, long words break late.
+func (t tableText) Class() string {
+	switch {
+	case !t.Word:
+		return "n"
+	case len(t.Text) > longWord:
+		return "long"
+	}
+	return ""
 }
 
 // loadCell is a cell with its drawings.
@@ -58,7 +71,7 @@ func WriteLoad(w io.Writer, f *batchrun.Folder) error {
 		Conclusion: f.Result.Conclusion(), Decision: f.Result.Verdict.Decision,
 		Invalid: f.Result.Verdict.Invalid, Warnings: f.Result.Verdict.Warnings,
 		Header: f.Header(), Machine: f.Result.Environment.Lines(), Commands: f.Commands(),
-		PlanSHA256: f.PlanSHA256, RawSHA256: f.RawSHA256, TrialsSHA256: f.TrialsSHA256,
+		Files: [][2]string{{batchrun.PlanFile, f.PlanSHA256}, {batchrun.RawFile, f.RawSHA256}, {batchrun.TrialsFile, f.TrialsSHA256}},
 	}
 	if f.Result.Verdict.Status != results.StatusVerified {
 		v.Decision = f.Result.Verdict.Status
@@ -79,7 +92,7 @@ func tableOf(s batchrun.Section) loadTable {
 	cells := func(line []string) []tableText {
 		var out []tableText
 		for i, text := range line {
-			out = append(out, tableText{text, slices.Contains(s.Left, i)})
+			out = append(out, tableText{Text: text, Word: slices.Contains(s.Left, i)})
 		}
 		return out
 	}

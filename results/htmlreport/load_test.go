@@ -77,8 +77,10 @@ func loadRun(t testing.TB, change func(*batchrun.Plan), alter func(*batchrun.Tri
 			t.Fatal(err)
 		}
 	}
-	arm := batchrun.Arm{Kind: "builtin", Restart: batchrun.RestartRound, Spec: "x", BinarySHA256: []string{form.Sum(nil)}}
-	out := batchrun.Outcome{Arms: map[string]batchrun.Arm{batchrun.Reference: arm, batchrun.Candidate: arm}, Environment: results.Environment{Command: []string{"batchsend"}}}
+	arm := func(asked batchrun.PlanArm) batchrun.Arm {
+		return batchrun.Arm{Kind: "builtin", Restart: batchrun.RestartRound, Spec: asked.Spec, Options: asked.Options, Command: []string{"fanoutserve"}, BinarySHA256: []string{form.Sum(nil)}}
+	}
+	out := batchrun.Outcome{Arms: map[string]batchrun.Arm{batchrun.Reference: arm(p.Reference), batchrun.Candidate: arm(p.Candidate)}, Environment: results.Environment{Command: []string{"batchsend"}}}
 	if _, err := r.Finish(out); err != nil {
 		t.Fatal(err)
 	}
@@ -105,6 +107,14 @@ func loadTrial(p batchrun.Plan, s batchrun.Slot) (batchrun.Trial, []batchrun.Req
 		})
 	}
 	return trial, requests
+}
+
+// lateAndReset makes the trials of the open cell invalid, and one of their requests fail.
+func lateAndReset(trial *batchrun.Trial, q []batchrun.Request) {
+	if trial.Cell == 1 {
+		trial.Valid, trial.Reasons = false, []string{"lateness: <b>late</b>"}
+		q[3].Error, q[3].DoneMS, q[3].Status = "reset", nil, 0
+	}
 }
 
 func loadPageOf(t testing.TB, f *batchrun.Folder) string {
@@ -166,12 +176,7 @@ func TestLoadPage(t *testing.T) {
 
 // An invalid run says why before anything else; one that ended early has no figures.
 func TestLoadPageOfBadRuns(t *testing.T) {
-	f := loadRun(t, func(p *batchrun.Plan) { p.Candidate.Spec = "launch:<script>alert(1)</script>" }, func(trial *batchrun.Trial, q []batchrun.Request) {
-		if trial.Cell == 1 {
-			trial.Valid, trial.Reasons = false, []string{"lateness: <b>late</b>"}
-			q[3].Error, q[3].DoneMS, q[3].Status = "reset", nil, 0
-		}
-	})
+	f := loadRun(t, func(p *batchrun.Plan) { p.Candidate.Spec = "launch:<script>alert(1)</script>" }, lateAndReset)
 	page := loadPageOf(t, f)
 	wellFormed(t, page)
 	if strings.Contains(page, "<script>") || strings.Contains(page, "<b>late") || !strings.Contains(page, "INVALID") {
@@ -232,5 +237,57 @@ func TestSteps(t *testing.T) {
 	want := []point{{0, 1}, {0.02, 2}, {0.025, 1}, {0.025, 2}, {0.03, 1}, {0.06, 0}}
 	if got := steps(requests); !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
+	}
+}
+
+// A number in flight holds until it changes: no line slants.
+func TestStairs(t *testing.T) {
+	got := stairs([]point{{1, 1}, {2, 0}, {4, 3}})
+	if want := []point{{1, 1}, {2, 1}, {2, 0}, {4, 0}, {4, 3}}; !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+	if stairs(nil) != nil {
+		t.Error("a line of no points")
+	}
+}
+
+func TestWholeTicks(t *testing.T) {
+	for _, k := range []struct {
+		low, high float64
+		want      string
+	}{{0, 1.06, "0 1"}, {-0.5, 4, "0 1 2 3 4"}, {0, 60, "0 10 20 30 40 50 60"}, {0, 0.5, "0"}} {
+		var got []string
+		for _, tick := range (whole{}).Ticks(k.low, k.high) {
+			got = append(got, tick.Label)
+		}
+		if strings.Join(got, " ") != k.want {
+			t.Errorf("%v to %v: %q, want %q", k.low, k.high, got, k.want)
+		}
+	}
+}
+
+func TestShortTicks(t *testing.T) {
+	for high, want := range map[float64]string{57: "0 25 50", 0.37: "0 0.1 0.2 0.3", 200.3: "0 100 200"} {
+		var got []string
+		for _, tick := range (short{}).Ticks(0, high) {
+			if tick.Label != "" {
+				got = append(got, tick.Label)
+			}
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("to %v: %q, want %q", high, got, want)
+		}
+	}
+}
+
+// The marks at the ends of the axes have room.
+func TestFrame(t *testing.T) {
+	p := axes("x", "y")
+	highest, ok := frame(p, []point{{1, 7}}, []point{{3, 5}})
+	if !ok || highest != 7 || p.X.Max <= 3 || p.Y.Max <= 7 || p.X.Max > 3.3 || p.Y.Max > 8 {
+		t.Errorf("highest %v, %v, axes to %v and %v", highest, ok, p.X.Max, p.Y.Max)
+	}
+	if _, ok := frame(axes("x", "y"), nil, []point{{0, 0}}); ok {
+		t.Error("axes around nothing")
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
@@ -18,6 +19,7 @@ import (
 const (
 	mostPoints = 400 // of an arm
 	mostLines  = 40  // of a timeline
+	loadWidth  = 440 // of a drawing: its text stays readable in a window of 400 pixels
 )
 
 // point is in the units of the axes.
@@ -66,15 +68,46 @@ func slowest(points []point) []point {
 	return kept
 }
 
-// frame sets the axes around the points, from zero, and says whether there are any.
-func frame(p *plot.Plot, sets ...[]point) (ok bool) {
+// frame sets the axes around the points, from zero, with room for the marks at their ends, and gives the
+// highest point; ok is false where there is nothing to draw.
+func frame(p *plot.Plot, sets ...[]point) (highest float64, ok bool) {
 	for _, set := range sets {
 		for _, at := range set {
-			p.X.Max, p.Y.Max = math.Max(p.X.Max, at.x), math.Max(p.Y.Max, at.y)
-			ok = true
+			p.X.Max, highest = math.Max(p.X.Max, at.x), math.Max(highest, at.y)
 		}
 	}
-	return ok && p.X.Max > 0 && p.Y.Max > 0
+	ok = p.X.Max > 0 && highest > 0
+	p.X.Max *= 1.04
+	p.Y.Max = highest * 1.06
+	return highest, ok
+}
+
+// short marks an axis with the default's labels, as short as they can be: the browser's font may be
+// wider than the one they are placed with.
+type short struct{}
+
+// Ticks is part of plot.Ticker.
+func (short) Ticks(low, high float64) []plot.Tick {
+	ticks := plot.DefaultTicks{}.Ticks(low, high)
+	for i := range ticks {
+		if ticks[i].Label != "" {
+			ticks[i].Label = strconv.FormatFloat(ticks[i].Value, 'g', 4, 64)
+		}
+	}
+	return ticks
+}
+
+// whole marks an axis of numbers of things.
+type whole struct{}
+
+// Ticks is part of plot.Ticker.
+func (whole) Ticks(low, high float64) []plot.Tick {
+	var ticks []plot.Tick
+	step := math.Max(1, math.Ceil((high-low)/6))
+	for v := math.Ceil(low) + 0; v <= high; v += step { // + 0: no -0
+		ticks = append(ticks, plot.Tick{Value: v, Label: fmt.Sprintf("%.0f", v)})
+	}
+	return ticks
 }
 
 // axes are those of an empty plot that begins at zero.
@@ -82,6 +115,8 @@ func axes(x, y string) *plot.Plot {
 	p := canvasPlot()
 	p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = 0, 0, 0, 0
 	p.X.Label.Text, p.Y.Label.Text = x, y
+	p.X.Tick.Marker, p.Y.Tick.Marker = short{}, short{}
+	p.Y.Label.Padding = vg.Points(4)
 	return p
 }
 
@@ -98,7 +133,8 @@ func latencyOverTime(id, name string, arms []armLoad) (*drawing, error) {
 		}
 		sets = append(sets, slowest(points))
 	}
-	if !frame(p, sets...) {
+	highest, ok := frame(p, sets...)
+	if !ok {
 		return nil, nil
 	}
 	p.Add(plotter(func(c draw.Canvas, p *plot.Plot) {
@@ -108,8 +144,8 @@ func latencyOverTime(id, name string, arms []armLoad) (*drawing, error) {
 			}
 		}
 	}))
-	text := fmt.Sprintf("Latency over time: the response time of each answered request at its intended time, up to %.4g ms. Of more than %d requests of an arm, the slowest of each of %d equal parts.", p.Y.Max, mostPoints, mostPoints)
-	d, err := svg(p, drawing{ID: id + "-time", Title: name + ", latency over time", Description: text, Caption: text}, 480, 240)
+	text := fmt.Sprintf("Latency over time: the response time of each answered request at its intended time, up to %.4g ms. Of more than %d requests of an arm, the slowest of each of %d equal parts.", highest, mostPoints, mostPoints)
+	d, err := svg(p, drawing{ID: id + "-time", Title: name + ", latency over time", Description: text, Caption: text}, loadWidth, 240)
 	return &d, err
 }
 
@@ -121,7 +157,7 @@ func percentileCurves(id, name string, arms []armLoad) (*drawing, error) {
 	for _, a := range arms {
 		sets = append(sets, curve(a.sorted))
 	}
-	if !frame(p, sets...) {
+	if _, ok := frame(p, sets...); !ok {
 		return nil, nil
 	}
 	var ticks plot.ConstantTicks
@@ -135,7 +171,7 @@ func percentileCurves(id, name string, arms []armLoad) (*drawing, error) {
 		}
 	}))
 	text := "Percentile curves of all rounds: the response time that a share of the answered requests did not exceed, of the reference (whole line) and of the candidate (dashed). Each mark on the lower axis leaves a tenth of the slower ones."
-	d, err := svg(p, drawing{ID: id + "-percentiles", Title: name + ", percentiles", Description: text, Caption: text}, 480, 240)
+	d, err := svg(p, drawing{ID: id + "-percentiles", Title: name + ", percentiles", Description: text, Caption: text}, loadWidth, 240)
 	return &d, err
 }
 
@@ -173,7 +209,8 @@ func arrivals(id, name string, arms []armLoad) (*drawing, error) {
 		}
 		sets = append(sets, slowest(points))
 	}
-	if !frame(p, sets...) {
+	highest, ok := frame(p, sets...)
+	if !ok {
 		return nil, nil
 	}
 	p.Add(plotter(func(c draw.Canvas, p *plot.Plot) {
@@ -183,28 +220,30 @@ func arrivals(id, name string, arms []armLoad) (*drawing, error) {
 			}
 		}
 	}))
-	text := fmt.Sprintf("Arrivals against the plan: how long after its intended time each request was sent, at most %.4g ms; %d were not sent. The lower axis is the plan. Of more than %d requests of an arm, the latest of each of %d equal parts.", p.Y.Max, unsent, mostPoints, mostPoints)
-	d, err := svg(p, drawing{ID: id + "-arrivals", Title: name + ", arrivals", Description: text, Caption: text}, 480, 200)
+	text := fmt.Sprintf("Arrivals against the plan: how long after its intended time each request was sent, at most %.4g ms; %d were not sent. The lower axis is the plan. Of more than %d requests of an arm, the latest of each of %d equal parts.", highest, unsent, mostPoints, mostPoints)
+	d, err := svg(p, drawing{ID: id + "-arrivals", Title: name + ", arrivals", Description: text, Caption: text}, loadWidth, 200)
 	return &d, err
 }
 
 // inFlight has how many requests were due and not yet answered at each moment.
 func inFlight(id, name string, arms []armLoad) (*drawing, error) {
 	p := axes("s from the start", "in flight")
+	p.Y.Tick.Marker = whole{}
 	var sets [][]point
 	for _, a := range arms {
 		sets = append(sets, steps(a.requests))
 	}
-	if !frame(p, sets...) {
+	highest, ok := frame(p, sets...)
+	if !ok {
 		return nil, nil
 	}
 	p.Add(plotter(func(c draw.Canvas, p *plot.Plot) {
 		for i, a := range arms {
-			path(c, p, a.line(1.2), sets[i])
+			path(c, p, a.line(1.2), stairs(sets[i]))
 		}
 	}))
-	text := fmt.Sprintf("In flight: how many requests were due and not yet answered, at most %.0f; failed ones are left out. A server that is slower than the plan has more and more. Of more than %d moments of an arm, the highest of each of %d equal parts.", p.Y.Max, mostPoints, mostPoints)
-	d, err := svg(p, drawing{ID: id + "-inflight", Title: name + ", in flight", Description: text, Caption: text}, 480, 200)
+	text := fmt.Sprintf("In flight: how many requests were due and not yet answered, at most %.0f; failed ones are left out. A server that is slower than the plan has more and more. Of more than %d moments of an arm, the highest of each of %d equal parts.", highest, mostPoints, mostPoints)
+	d, err := svg(p, drawing{ID: id + "-inflight", Title: name + ", in flight", Description: text, Caption: text}, loadWidth, 200)
 	return &d, err
 }
 
@@ -225,11 +264,24 @@ func steps(requests []batchrun.Request) []point {
 	return slowest(at)
 }
 
+// stairs are the points of a line that stays at each one's y until the next.
+func stairs(points []point) []point {
+	var all []point
+	for i, at := range points {
+		if i > 0 {
+			all = append(all, point{at.x, points[i-1].y})
+		}
+		all = append(all, at)
+	}
+	return all
+}
+
 // prefills is a timeline of the first requests: a line from the sending to the
 // answer, and a mark where a prefill batch took items of the request, whose area
 // grows with their number.
 func prefills(id, name string, arms []armLoad) (*drawing, error) {
 	p := axes("s from the start", "request")
+	p.Y.Tick.Marker = whole{}
 	rows := 0
 	for _, a := range arms {
 		for _, r := range a.requests[:min(len(a.requests), mostLines)] {
@@ -242,6 +294,7 @@ func prefills(id, name string, arms []armLoad) (*drawing, error) {
 	if rows == 0 || p.X.Max == 0 {
 		return nil, nil
 	}
+	p.X.Max *= 1.04
 	p.Y.Min, p.Y.Max = -0.5, float64(rows)
 	batches := []int{0, 0}
 	for i, a := range arms {
@@ -261,7 +314,7 @@ func prefills(id, name string, arms []armLoad) (*drawing, error) {
 		}
 	}))
 	text := fmt.Sprintf("Prefill batches of the first %d requests: a line from the sending to the answer, and a mark for each prefill batch that had items of the request, larger with more of them: %d of the reference (circles), %d of the candidate (triangles, above).", rows, batches[0], batches[1])
-	d, err := svg(p, drawing{ID: id + "-prefills", Title: name + ", prefill batches", Description: text, Caption: text}, 480, vg.Length(80+14*rows))
+	d, err := svg(p, drawing{ID: id + "-prefills", Title: name + ", prefill batches", Description: text, Caption: text}, loadWidth, vg.Length(80+14*rows))
 	return &d, err
 }
 

@@ -289,6 +289,9 @@ func everyPage(t testing.TB) map[string]string {
 		t.Fatal(err)
 	}
 	pages["history"] = b.String()
+	pages["load"] = loadPageOf(t, loadRun(t, nil, nil))
+	pages["sweep"] = sweepPage(t, sweepOf(t, "max-tokens", twoLimits, leadingTimes))
+	pages["load invalid"] = loadPageOf(t, loadRun(t, nil, lateAndReset))
 	return pages
 }
 

@@ -19,7 +19,7 @@ import (
 func (d *driver) describe() error {
 	for _, name := range arms {
 		a := d.conf.Arms[name]
-		about := batchrun.Arm{Spec: a.Spec, Kind: a.Kind, Command: a.Program, Restart: d.conf.Restart, Options: inForce(a), Server: map[string]string{}}
+		about := batchrun.Arm{Spec: a.Spec, Kind: a.Kind, Command: a.Command(records(d.plan)), Restart: d.conf.Restart, Options: inForce(a), Server: map[string]string{}}
 		var err error
 		switch {
 		case a.Build != nil:

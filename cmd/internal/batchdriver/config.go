@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/fanoutbench/fanoutbench/cmd/internal/load"
 	"github.com/fanoutbench/fanoutbench/cmd/internal/scoring"
 	"github.com/fanoutbench/fanoutbench/cmd/internal/servearm"
 	"github.com/fanoutbench/fanoutbench/results/batchrun"
@@ -26,9 +27,13 @@ type Config struct {
 	ReadyTimeout time.Duration     // of a server's start
 	Restart      string            // batchrun.RestartRound or RestartRun
 	ServerLogs   map[string]string // of url arms: the files that their logs are in
+	Shard        int               // which part of the open loops, from 0
+	Shards       int               // of how many; 0: the whole load
+	StartAt      time.Time         // of the first trial, and of the others at equal distances from it, see pace; zero: as soon as can be
 	Output       string            // folder to make
 	ToolVersion  string
-	Command      []string // for the record
+	Command      []string                     // for the record
+	Repeat       func(batchrun.Plan) []string // the command that makes the planned load again; nil: none is recorded
 	Progress     Progress
 }
 
@@ -50,12 +55,20 @@ type Load struct {
 	RPS          float64 // 0: looked for
 	Duration     time.Duration
 	Distribution string
+	Tokenizer    *Tokenizer      // of the served model, for servers that are not of this module; nil: they are asked
+	Schedules    []load.Schedule // to replay, one for each round or one for all, of this rate, duration and distribution; nil: drawn
 }
 
 // Dataset has real requests in place of made-up ones.
 type Dataset struct {
 	Prompts []scoring.Prompt
 	SHA256  string
+}
+
+// Tokenizer is one that was read from a file.
+type Tokenizer struct {
+	Encode func(text string) ([]int64, error)
+	SHA256 string // of the file
 }
 
 // Progress hears how far a run is.

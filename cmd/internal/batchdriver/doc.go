@@ -17,10 +17,14 @@
 //     scheduler's records of its items are asked for.
 //  4. The servers are ended, and must end as they should; the result is written.
 //
+// A shard of a load that several machines send has a part of the schedules of the
+// common seed; with a common start its trials begin at equal distances from it, and
+// its record says what clock that was by.
+//
 // # Names of requests
 //
-// Every request has a rid that no other request of the run has, so that its items
-// can be found in the scheduler's records. The bodies of a trial are therefore made
+// Every request has a rid that no other request of the run, nor of another shard, has,
+// so that its items can be found in the scheduler's records. The bodies of a trial are therefore made
 // before it, each its own; a load whose bodies would not fit in memory is refused.
 //
 // # Errors

@@ -38,8 +38,18 @@ func Run(ctx context.Context, conf Config) (batchrun.Result, error) {
 	}
 	d.run, d.plan = run, run.Plan()
 	out := batchrun.Outcome{Environment: results.CaptureEnvironment(conf.Command)}
+	if conf.Repeat != nil {
+		out.Repeat = conf.Repeat(d.plan)
+	}
+	clock, err := startClock()
+	if err != nil {
+		return batchrun.Result{}, errors.Join(err, run.Close())
+	}
 	ending := d.all(ctx)
 	out.Environment.End()
+	if out.Clock, err = clock.end(); err != nil {
+		ending = errors.Join(ending, err)
+	}
 	out.Arms, out.Warnings = d.about, d.notes
 	if ending != nil {
 		out.Failure = ending.Error()

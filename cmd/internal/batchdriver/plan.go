@@ -36,6 +36,12 @@ func plan(conf *Config, r *requests, rps, tolerance float64) (batchrun.Plan, map
 	if l.Dataset != nil {
 		p.QueryTokens, p.ItemTokens, p.DatasetSHA256 = 0, 0, l.Dataset.SHA256
 	}
+	if l.Tokenizer != nil {
+		p.TokenizerSHA256 = l.Tokenizer.SHA256
+	}
+	if conf.Shards > 0 {
+		p.Shard, p.Shards = &conf.Shard, conf.Shards
+	}
 	coins := rand.New(rand.NewPCG(conf.Seed, drawCoins))
 	for range p.Rounds {
 		p.First = append(p.First, arms[coins.IntN(2)])
@@ -51,7 +57,7 @@ func plan(conf *Config, r *requests, rps, tolerance float64) (batchrun.Plan, map
 	if len(p.Primary) > 0 {
 		p.MarginPct = conf.MarginPct
 	}
-	schedules, err := schedulesOf(&p)
+	schedules, err := schedulesOf(conf, &p)
 	if err != nil {
 		return p, nil, err
 	}
@@ -75,24 +81,50 @@ func inForce(a servearm.Arm) map[string]string {
 	return options
 }
 
-func schedulesOf(p *batchrun.Plan) (map[[2]int]load.Schedule, error) {
+// schedulesOf draws the schedules of a plan, or replays those that were given, and adds
+// them to it.
+func schedulesOf(conf *Config, p *batchrun.Plan) (map[[2]int]load.Schedule, error) {
 	schedules := map[[2]int]load.Schedule{}
-	seeds := rand.New(rand.NewPCG(p.Seed, drawSchedules))
+	seeds := ScheduleSeeds(p.Seed, p.Rounds*len(p.Cells)) // as many as there can be
 	for round := range p.Rounds {
 		for cell, c := range p.Cells {
 			if !c.Open() {
 				continue
 			}
-			spec := load.Spec{Seed: seeds.Uint64() >> 11, Distribution: c.Kind, RPS: c.RPS, Seconds: c.Seconds, Unique: p.UniqueRequests, Shards: 1} // 53 bits: exact in every JSON reader
-			s, err := load.NewSchedule(spec)
+			spec := load.Spec{Seed: seeds[len(p.Schedules)], Distribution: c.Kind, RPS: c.RPS, Seconds: c.Seconds, Unique: p.UniqueRequests, Shard: conf.Shard, Shards: max(1, conf.Shards)}
+			s, err := scheduleOf(conf.Load.Schedules, round, spec)
 			if err != nil {
 				return nil, fmt.Errorf("round %d: %w", round, err)
 			}
 			schedules[[2]int{round, cell}] = s
-			p.Schedules = append(p.Schedules, batchrun.ScheduleRef{Round: round, Cell: cell, Seed: spec.Seed, Requests: len(s.At), SHA256: s.SHA256()})
+			p.Schedules = append(p.Schedules, batchrun.ScheduleRef{Round: round, Cell: cell, Seed: s.Seed, Requests: len(s.At), SHA256: s.SHA256()})
 		}
 	}
 	return schedules, nil
+}
+
+// scheduleOf is a round's, which is of the spec but for the seed where it is replayed.
+func scheduleOf(replayed []load.Schedule, round int, spec load.Spec) (load.Schedule, error) {
+	if len(replayed) == 0 {
+		return load.NewSchedule(spec)
+	}
+	s := replayed[min(round, len(replayed)-1)]
+	spec.Seed = s.Seed
+	if differs := s.Differs(spec); differs != "" {
+		return s, fmt.Errorf("the schedule to replay: %s", differs)
+	}
+	return s, nil
+}
+
+// ScheduleSeeds are the first n seeds of schedules that a run's seed gives, in the
+// order of rounds and, in a round, of open loops.
+func ScheduleSeeds(seed uint64, n int) []uint64 {
+	random := rand.New(rand.NewPCG(seed, drawSchedules))
+	seeds := make([]uint64, n)
+	for i := range seeds {
+		seeds[i] = random.Uint64() >> 11 // 53 bits: exact in every JSON reader
+	}
+	return seeds
 }
 
 // writeSchedules puts the schedules where the plan says they are.

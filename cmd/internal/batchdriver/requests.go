@@ -17,6 +17,7 @@ import (
 type requests struct {
 	load    Load
 	timeout time.Duration
+	shard   string // in the names of a shard's requests: other shards may ask the same server
 	labels  []int64
 	prompts map[int][]scoring.Prompt
 	raised  load.Descriptors           // as the first sending found and left the limit
@@ -29,7 +30,7 @@ type bodyKey struct{ items, body int }
 // makeRequests asks the reference what text of exact length is made of, and both
 // servers how many tokens they count.
 func makeRequests(ctx context.Context, conf *Config, p pair) (*requests, error) {
-	r := &requests{load: conf.Load, timeout: conf.Timeout, labels: conf.Load.Labels, prompts: map[int][]scoring.Prompt{}, base: map[bodyKey]scoring.Answer{}}
+	r := &requests{load: conf.Load, timeout: conf.Timeout, shard: shardName(conf), labels: conf.Load.Labels, prompts: map[int][]scoring.Prompt{}, base: map[bodyKey]scoring.Answer{}}
 	reference := p[batchrun.Reference].client
 	var err error
 	if conf.Load.API == scoring.Score && r.labels == nil {
@@ -79,8 +80,21 @@ func (r *requests) unique() int {
 	return 0
 }
 
-// set has the bodies of one size; what names them differs by run.
+// planned stands for the names of requests where those of all shards are alike.
+const planned = "plan"
+
+func shardName(conf *Config) string {
+	if conf.Shards == 0 {
+		return ""
+	}
+	return fmt.Sprintf("-s%d", conf.Shard)
+}
+
+// set has the bodies of one size; what names them differs by run, and by shard.
 func (r *requests) set(size int, run string) (*scoring.Set, error) {
+	if run != planned {
+		run += r.shard
+	}
 	return scoring.NewSet(scoring.Options{
 		API: r.load.API, Run: run, Labels: r.labels, Cold: r.load.Cold, OutputTokens: r.load.OutputTokens, Stream: r.load.Stream,
 	}, r.prompts[size])
@@ -99,7 +113,7 @@ func bodies(s *scoring.Set, n int) ([][]byte, error) {
 func (r *requests) sha256() (string, error) {
 	h := sha256.New()
 	for _, size := range r.load.sizes() {
-		s, err := r.set(size, "plan")
+		s, err := r.set(size, planned)
 		if err != nil {
 			return "", err
 		}

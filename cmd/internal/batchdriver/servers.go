@@ -41,7 +41,7 @@ func startPair(ctx context.Context, conf *Config, logs map[string]io.Writer, rec
 			mu.Lock()
 			defer mu.Unlock()
 			if err == nil {
-				p[name] = &running{Server: s, client: scoring.Client{URL: s.URL, Timeout: max(conf.Timeout, time.Minute)}}
+				p[name] = &running{Server: s, client: conf.client(s)}
 				return
 			}
 			if first == nil {
@@ -58,6 +58,16 @@ func startPair(ctx context.Context, conf *Config, logs map[string]io.Writer, rec
 		first = context.Cause(ctx)
 	}
 	return nil, errors.Join(first, p.stop())
+}
+
+// client asks a server; how many tokens a text has it need not be able to say where a
+// tokenizer is given.
+func (c *Config) client(s *servearm.Server) scoring.Client {
+	client := scoring.Client{URL: s.URL, Timeout: max(c.Timeout, time.Minute)}
+	if c.Load.Tokenizer != nil && !s.Arm.Ours() {
+		client.Encode = c.Load.Tokenizer.Encode
+	}
+	return client
 }
 
 // stop ends both servers, side by side, and says what was wrong with either's end.

@@ -68,6 +68,10 @@ func (d *driver) clear(ctx context.Context, t *loaded, server *running) error {
 	if !d.plan.Cold {
 		return nil
 	}
+	if d.conf.Shards > 1 && !server.Arm.Started() {
+		d.note("the cache of the %s was not emptied: other shards may be asking its server; every request has a salt of its own", t.slot.Arm)
+		return nil
+	}
 	err := server.client.Flush(ctx, flushWait)
 	if err == nil || server.Arm.Ours() || ctx.Err() != nil {
 		return err
@@ -92,6 +96,9 @@ func (d *driver) send(ctx context.Context, t *loaded, server *running) error {
 	}
 	if !t.cell.Open() {
 		t.result, err = load.Sequential(ctx, n, target, all, check)
+		return err
+	}
+	if err := d.pace(ctx, t.cell); err != nil {
 		return err
 	}
 	s := d.schedules[[2]int{t.slot.Round, t.slot.Cell}]
@@ -156,7 +163,7 @@ func (d *driver) answered(t *loaded, r *batchrun.Request, s load.Sent, a scoring
 	if d.plan.API != scoring.Score {
 		return
 	}
-	r.ScoresSHA256 = a.ScoresSHA256()
+	r.ScoresSHA256, r.Scores = a.ScoresSHA256(), a.Scores
 	key := bodyKey{t.cell.Items, r.Body}
 	base, known := d.requests.base[key]
 	if !known {

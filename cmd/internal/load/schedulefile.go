@@ -57,9 +57,9 @@ func (s Schedule) WriteFile(path string) (err error) {
 	return nil
 }
 
-// ReadSchedule reads the schedule file and refuses one that is not the spec's: of another seed, rate
-// or duration, or whose times do not follow from the seed it names.
-func ReadSchedule(path string, want Spec) (Schedule, error) {
+// ReadSchedule reads a schedule file, and refuses one whose times do not follow from the seed it
+// names. Whether it is the schedule that was asked for is what [Spec.Differs] says.
+func ReadSchedule(path string) (Schedule, error) {
 	b, err := os.ReadFile(path)
 	if err != nil {
 		return Schedule{}, fmt.Errorf("load: schedule: %w", err)
@@ -68,10 +68,28 @@ func ReadSchedule(path string, want Spec) (Schedule, error) {
 	if err != nil {
 		return Schedule{}, fmt.Errorf("load: schedule %s: %w", path, err)
 	}
-	if s.Spec != want {
-		return Schedule{}, fmt.Errorf("load: schedule %s is of %+v, want %+v", path, s.Spec, want)
-	}
 	return s, nil
+}
+
+// Differs names the first field in which a spec is not the one that is wanted; nothing if it is that one.
+func (s Spec) Differs(want Spec) string {
+	for _, f := range []struct {
+		name      string
+		got, want any
+	}{
+		{"seed", s.Seed, want.Seed},
+		{"distribution", s.Distribution, want.Distribution},
+		{"rate", s.RPS, want.RPS},
+		{"duration", s.Seconds, want.Seconds},
+		{"number of different requests", s.Unique, want.Unique},
+		{"shard", s.Shard, want.Shard},
+		{"number of shards", s.Shards, want.Shards},
+	} {
+		if f.got != f.want {
+			return fmt.Sprintf("its %s is %v, want %v", f.name, f.got, f.want)
+		}
+	}
+	return ""
 }
 
 // parseSchedule accepts only what encode gives of the schedule that the file's own spec stands for.

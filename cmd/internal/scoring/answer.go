@@ -2,15 +2,14 @@ package scoring
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/binary"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
 	"net/http"
 	"regexp"
+
+	"github.com/fanoutbench/fanoutbench/results/batchrun"
 )
 
 // Answer to one send.
@@ -21,20 +20,8 @@ type Answer struct {
 	Chunks           []Chunk // of a stream
 }
 
-// ScoresSHA256 is the hash of the scores: of each item the number of its labels
-// (uint32) and their float64s, big endian.
-func (a Answer) ScoresSHA256() string {
-	h := sha256.New()
-	var buf []byte
-	for _, row := range a.Scores {
-		buf = binary.BigEndian.AppendUint32(buf[:0], uint32(len(row)))
-		for _, v := range row {
-			buf = binary.BigEndian.AppendUint64(buf, math.Float64bits(v))
-		}
-		h.Write(buf)
-	}
-	return hex.EncodeToString(h.Sum(nil))
-}
+// ScoresSHA256 is the hash of the scores, as records have it.
+func (a Answer) ScoresSHA256() string { return batchrun.ScoresSHA256(a.Scores) }
 
 // notJSON finds what Python writes for numbers that JSON does not have.
 var notJSON = regexp.MustCompile(`[:\[,]\s*(NaN|-?Infinity)\b`)

@@ -18,6 +18,9 @@ type Client struct {
 	URL     string        // http://host:port
 	Key     string        // API key; empty: none
 	Timeout time.Duration // of one question; 0 is a minute
+	// Encode gives the ids of a text in place of the server's /tokenize, which other
+	// servers lack; nil: the server is asked.
+	Encode func(text string) ([]int64, error)
 }
 
 // maxAnswer bounds what is read of an answer.
@@ -90,9 +93,19 @@ const (
 	tokenizeBytes = 1 << 20
 )
 
-// Tokenize gives the ids of texts by the server's own tokenizer.
+// Tokenize gives the ids of texts by the server's own tokenizer, or by Encode.
 func (c Client) Tokenize(ctx context.Context, texts []string) ([][]int64, error) {
 	var all [][]int64
+	if c.Encode != nil {
+		for i, text := range texts {
+			ids, err := c.Encode(text)
+			if err != nil {
+				return nil, fmt.Errorf("scoring: text %d of %d: %w", i, len(texts), err)
+			}
+			all = append(all, ids)
+		}
+		return all, nil
+	}
 	for len(texts) > 0 {
 		n, size := 0, 0
 		for n < min(len(texts), tokenizeTexts) && (n == 0 || size+len(texts[n]) <= tokenizeBytes) {
@@ -149,11 +162,18 @@ func (c Client) Count(ctx context.Context, prompts []Prompt) error {
 			n += len(p.QueryIDs) + len(ids)
 		}
 		if p.Tokens != 0 && n != p.Tokens {
-			return fmt.Errorf("scoring: prompt %d has %d tokens by the server's tokenizer, expected %d", i, n, p.Tokens)
+			return fmt.Errorf("scoring: prompt %d has %d tokens by the %s tokenizer, expected %d", i, n, c.whose(), p.Tokens)
 		}
 		p.Tokens = n
 	}
 	return nil
+}
+
+func (c Client) whose() string {
+	if c.Encode != nil {
+		return "given"
+	}
+	return "server's"
 }
 
 // PublishedLabels are "Yes" and "No" of Qwen.

@@ -75,3 +75,23 @@ func TestStreamIntervalOverHTTP(t *testing.T) {
 	}
 	r.term()
 }
+
+// The items before one that is too long were sent, and run: the refusal ends them.
+func TestARefusedBatchLeavesNothingRunning(t *testing.T) {
+	r := launch(t, append([]string{"--context-length", "20000"}, slow...)...)
+	texts := make([]string, 20)
+	for i := range texts {
+		texts[i] = fmt.Sprintf("prompt %03d", i)
+	}
+	texts[19] = strings.Repeat("x", 20000)
+	status, answer := r.post(t, "/generate", map[string]any{"text": texts, "sampling_params": map[string]any{"max_new_tokens": 10000, "ignore_eos": true}})
+	if status != 400 || !strings.Contains(fmt.Sprint(answer), "item 19: the prompt has 20000 tokens") {
+		t.Errorf("%d %v", status, answer)
+	}
+	r.waitFor("the server to be idle", func() bool { return r.running(t) == 0 })
+	r.waitFor("the detokenizers to have no state", func() bool { return r.metric(t, "fanoutbench:states") == 0 })
+	if n := r.metric(t, "sglang:num_aborted_requests_total"); n != 19 {
+		t.Errorf("%v requests were aborted, want the 19 that were sent", n)
+	}
+	r.term()
+}

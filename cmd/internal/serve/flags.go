@@ -95,6 +95,7 @@ func outputFlags(f *pflag.FlagSet, a *args.Args) {
 }
 
 func simFlags(f *pflag.FlagSet, a *args.Args) {
+	f.StringVar(&a.SimMachine, "sim-machine", a.SimMachine, "machine whose published step times are the defaults of the next three: "+oneOf(args.SimMachines()...))
 	f.Float64Var(&a.SimStepBase, "sim-step-base", a.SimStepBase, "of a step")
 	f.Float64Var(&a.SimStepPerToken, "sim-step-per-token", a.SimStepPerToken, "for each token computed")
 	f.Float64Var(&a.SimStepPerContext, "sim-step-per-context", a.SimStepPerContext, "for each token of the sequences")

@@ -77,7 +77,7 @@ func TestEverySettingHasItsFlag(t *testing.T) {
 // The settings that SGLang has are named as it names them; these are ours alone.
 func TestFlagsAreNamedAsSGLangNamesThem(t *testing.T) {
 	own := strings.Fields(`admission-records max-body-bytes batch-send-max-tokens batch-send-max-reqs disable-batch-send fanout-strategy detokenize-method zmq in-process
-		start-timeout shutdown-timeout health-timeout sim-step-base sim-step-per-token sim-step-per-context sim-multi-byte sim-empty sim-special sim-stop`)
+		start-timeout shutdown-timeout health-timeout sim-machine sim-step-base sim-step-per-token sim-step-per-context sim-multi-byte sim-empty sim-special sim-stop`)
 	a := args.Default()
 	for _, g := range groups(&a) {
 		g.VisitAll(func(f *pflag.Flag) {

@@ -123,7 +123,7 @@ func (p program) run(ctx context.Context, argv []string) error {
 				return err
 			}
 		}
-		return p.serve(ctx, a)
+		return p.serve(ctx, a.OnMachine(c.Flags().Changed))
 	}
 	root.SetArgs(argv)
 	root.SetOut(p.stdout)

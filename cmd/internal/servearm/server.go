@@ -72,27 +72,39 @@ func Start(ctx context.Context, a Arm, c Config) (*Server, error) {
 
 // launch starts the process, if there is one to start.
 func (s *Server) launch(a Arm, c Config, log *watch) error {
-	var argv []string
-	switch {
-	case a.Kind == KindURL:
+	argv := a.Command(c.Records)
+	switch a.Kind {
+	case KindURL:
 		s.URL = a.Name
 		return nil
-	case a.Kind == KindLaunch:
+	case KindLaunch:
 		port, err := freePort()
 		if err != nil {
 			return err
 		}
 		s.URL = "http://" + net.JoinHostPort(host, port)
-		argv = []string{"sh", "-c", "exec " + strings.ReplaceAll(a.Name, portMark, port)}
-	default:
-		argv = slices.Concat(a.Program, []string{"--host", host, "--port", "0"}, a.flags())
-		if _, has := a.Options["admission-records"]; !has && c.Records > 0 {
-			argv = append(argv, "--admission-records="+strconv.Itoa(c.Records))
-		}
+		argv[len(argv)-1] = strings.ReplaceAll(argv[len(argv)-1], portMark, port)
 	}
 	var err error
 	s.child, err = process.StartLogged(argv, process.TermWithParent, log)
 	return err
+}
+
+// Command is the whole command line that Start starts the server by, with {port}
+// where a launch arm has its port; none of a server that runs already. Records are
+// as in Config.
+func (a Arm) Command(records int) []string {
+	switch a.Kind {
+	case KindURL:
+		return nil
+	case KindLaunch:
+		return []string{"sh", "-c", "exec " + a.Name}
+	}
+	argv := slices.Concat(a.Program, []string{"--host", host, "--port", "0"}, a.flags())
+	if _, has := a.Options["admission-records"]; !has && records > 0 {
+		argv = append(argv, "--admission-records="+strconv.Itoa(records))
+	}
+	return argv
 }
 
 const host = "127.0.0.1"

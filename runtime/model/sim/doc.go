@@ -15,6 +15,20 @@
 // host. Lateness is reported in [Stats], never hidden: a step whose deadline
 // had passed before it could sleep is Missed.
 //
+// # Machines
+//
+// [Machines] have step times made of published figures, so that a run's constants are
+// none of its own. Those named after Llama-3.1-8B are step times as the source has them: fitted
+// to traces of vLLM on one GPU, a base and a part for each prompt token that is not in the cache (one generated
+// takes a third of that there, and as much as a prompt's here). That of Qwen3-0.6B is
+// made of two latencies, of one request each, of SGLang's server: what 50 more prompts take, less the arithmetic of
+// their one token, is divided by their context. So it holds the server's own work for a request and a prompt,
+// HTTP and tokenizing, which is no device's and comes once more here; and the least that a token
+// can take by the GPU's data sheet stands for what it does take: long prompts
+// that are not in the cache are too fast.
+//
+// # The clock
+//
 // The clock, with its sleep, is given: in tests there is none. [Wall] is the
 // real one.
 //

@@ -57,6 +57,7 @@ type Args struct {
 	IncrementalStreaming bool   `json:"incremental_streaming_output"` // /generate streams new text, not all so far
 
 	// Simulated device; seconds, and shares of tokens.
+	SimMachine        string  `json:"sim_machine"` // of package sim, whose step times then are in force; empty: none
 	SimStepBase       float64 `json:"sim_step_base"`
 	SimStepPerToken   float64 `json:"sim_step_per_token"`
 	SimStepPerContext float64 `json:"sim_step_per_context"`

@@ -42,6 +42,27 @@ func TestComplete(t *testing.T) {
 	}
 }
 
+// A machine's step times are in force but for those that were given; without one, all stay.
+func TestOnMachine(t *testing.T) {
+	a := Default()
+	a.SimMachine, a.SimStepBase = "h100-llama-3.1-8b", 0.5
+	got := a.OnMachine(func(flag string) bool { return flag == "sim-step-base" })
+	want := a
+	want.SimStepPerToken, want.SimStepPerContext = 17.25086436834028e-6, 0
+	if got != want {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+	if got := a.OnMachine(func(string) bool { return false }).SimStepBase; got != 5752.705191348184e-6 {
+		t.Errorf("base %v", got)
+	}
+	for _, name := range []string{"", "tpu"} {
+		a.SimMachine = name
+		if got := a.OnMachine(func(string) bool { return false }); got != a {
+			t.Errorf("machine %q: %+v, want %+v", name, got, a)
+		}
+	}
+}
+
 func TestCheckNamesFlagValueAndWhatIsAllowed(t *testing.T) {
 	for want, change := range map[string]func(*Args){
 		`--device "cuda", want one of cpu, sim`:                                                      func(a *Args) { a.Device = "cuda" },
@@ -63,6 +84,8 @@ func TestCheckNamesFlagValueAndWhatIsAllowed(t *testing.T) {
 		`--start-timeout 0, want more than 0, up to 86400`:                                           func(a *Args) { a.StartTimeout = 0 },
 		`--chunked-prefill-size 100, want a multiple of --page-size 16`:                              func(a *Args) { a.ChunkedPrefillSize, a.PageSize = 100, 16 },
 		`--sim-multi-byte, --sim-empty, --sim-special and --sim-stop add up to 1.75, want 1 at most`: func(a *Args) { a.SimMultiByte, a.SimEmpty, a.SimSpecial, a.SimStop = 0.5, 0.5, 0.5, 0.25 },
+		`--sim-machine "tpu", want one of h100-qwen3-0.6b, h100-llama-3.1-8b, a100-llama-3.1-8b`:     func(a *Args) { a.Device, a.SimMachine = "sim", "tpu" },
+		`--sim-machine "h100-llama-3.1-8b" with --device cpu, want it with --device sim only`:        func(a *Args) { a.SimMachine = "h100-llama-3.1-8b" },
 		`--disable-batch-send with --batch-send-max-tokens 5 and --batch-send-max-reqs 0, want no limits of batches that are not sent`: func(a *Args) {
 			a.DisableBatchSend, a.BatchSendMaxTokens = true, 5
 		},

@@ -10,6 +10,7 @@ import (
 
 	"github.com/fanoutbench/fanoutbench/runtime/detokenizer"
 	"github.com/fanoutbench/fanoutbench/runtime/fanout"
+	"github.com/fanoutbench/fanoutbench/runtime/model/sim"
 	"github.com/fanoutbench/fanoutbench/runtime/scheduler"
 	"github.com/fanoutbench/fanoutbench/runtime/transport"
 )
@@ -56,6 +57,15 @@ func FanoutStrategies() []string {
 		if !s.NeedsPrepared {
 			names = append(names, s.Name)
 		}
+	}
+	return names
+}
+
+// SimMachines are the values of --sim-machine.
+func SimMachines() []string {
+	var names []string
+	for _, m := range sim.Machines() {
+		names = append(names, m.Name)
 	}
 	return names
 }
@@ -139,6 +149,12 @@ func (a Args) checkTogether() []error {
 	}
 	if sum := a.SimMultiByte + a.SimEmpty + a.SimSpecial + a.SimStop; sum > 1 {
 		wrong = append(wrong, fmt.Errorf("--sim-multi-byte, --sim-empty, --sim-special and --sim-stop add up to %g, want 1 at most", sum))
+	}
+	if _, known := sim.MachineNamed(a.SimMachine); a.SimMachine != "" && !known {
+		wrong = append(wrong, fmt.Errorf("--sim-machine %q, want one of %s", a.SimMachine, strings.Join(SimMachines(), ", ")))
+	}
+	if a.SimMachine != "" && a.Device != "sim" {
+		wrong = append(wrong, fmt.Errorf("--sim-machine %q with --device %s, want it with --device sim only", a.SimMachine, a.Device))
 	}
 	if a.DisableBatchSend && (a.BatchSendMaxTokens > 0 || a.BatchSendMaxReqs > 0) {
 		wrong = append(wrong, fmt.Errorf("--disable-batch-send with --batch-send-max-tokens %d and --batch-send-max-reqs %d, want no limits of batches that are not sent",

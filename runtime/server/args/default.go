@@ -1,5 +1,7 @@
 package args
 
+import "github.com/fanoutbench/fanoutbench/runtime/model/sim"
+
 // The names under which the models are served that need no files, those of package backend.
 const (
 	seededName = "qwen3-small"
@@ -31,6 +33,27 @@ func Default() Args {
 		SimMultiByte: 0.1, SimEmpty: 0.01, SimSpecial: 0.01,
 		LogLevel: "info", StartTimeout: 60, ShutdownTimeout: 30, HealthTimeout: 20,
 	}
+}
+
+// OnMachine takes the step times of the machine that is named, but for the flags that were given.
+func (a Args) OnMachine(given func(flag string) bool) Args {
+	m, ok := sim.MachineNamed(a.SimMachine)
+	if !ok {
+		return a // none, or one that Check refuses
+	}
+	for flag, value := range map[string]struct {
+		to   *float64
+		from float64
+	}{
+		"sim-step-base":        {&a.SimStepBase, m.Step.Base},
+		"sim-step-per-token":   {&a.SimStepPerToken, m.Step.PerToken},
+		"sim-step-per-context": {&a.SimStepPerContext, m.Step.PerContext},
+	} {
+		if !given(flag) {
+			*value.to = value.from
+		}
+	}
+	return a
 }
 
 // Complete fills in what is empty and depends on other settings. What it gives

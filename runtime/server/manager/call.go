@@ -43,10 +43,10 @@ type slot struct {
 	tokenAt time.Time // of the last row with tokens
 }
 
-func newCall(m *Manager, reqs []request.TokenizedGenerateReqInput) *call {
+func newCall(m *Manager, submitted time.Time, reqs []request.TokenizedGenerateReqInput) *call {
 	c := &call{
 		m:         m,
-		submitted: m.config.Now(),
+		submitted: submitted,
 		wake:      make(chan struct{}, 1),
 		slots:     make([]slot, len(reqs)),
 		ring:      make([]int32, len(reqs)),
@@ -147,7 +147,9 @@ func (c *call) stop(s *slot, f *Finish, now time.Time) bool {
 
 // Close is part of Call. The states stay until the scheduler's last word on each
 // has come, so that the abort has a request to end and late rows are known.
-func (c *call) Close() {
+func (c *call) Close() { c.close("the client left") }
+
+func (c *call) close(message string) {
 	var unfinished []string
 	c.mu.Lock()
 	if !c.closed {
@@ -162,5 +164,24 @@ func (c *call) Close() {
 	}
 	c.mu.Unlock()
 	c.m.metrics.aborted.Add(uint64(len(unfinished)))
-	c.m.sendAborts(unfinished, "the client left")
+	c.m.sendAborts(unfinished, message)
+}
+
+// takeBack ends a call of which only the first few requests were sent: those are
+// aborted; the others are forgotten, as the scheduler will never say a word on them.
+func (c *call) takeBack(sent int) {
+	c.m.mu.Lock()
+	for i := sent; i < len(c.slots); i++ {
+		s := &c.slots[i]
+		if c.m.states[s.rid] == s {
+			delete(c.m.states, s.rid)
+		}
+	}
+	c.m.mu.Unlock()
+	c.mu.Lock()
+	for i := sent; i < len(c.slots); i++ {
+		c.slots[i].ended = true
+	}
+	c.mu.Unlock()
+	c.close("the rest of its batch was refused")
 }

@@ -14,7 +14,8 @@ import (
 // maxCopies is the largest n, OpenAI's.
 const maxCopies = 128
 
-// prepare checks items and makes the scheduler's requests of them.
+// prepare makes the scheduler's requests of items, and checks what can be known
+// before a text is tokenized. A request of a text has no ids yet: tokenize.
 func (m *Manager) prepare(items []Item, n int) ([]request.TokenizedGenerateReqInput, error) {
 	if n < 1 || n > maxCopies {
 		return nil, badRequest("n is %d, expected 1 to %d", n, maxCopies)
@@ -27,14 +28,19 @@ func (m *Manager) prepare(items []Item, n int) ([]request.TokenizedGenerateReqIn
 	}
 	reqs := make([]request.TokenizedGenerateReqInput, len(items))
 	for i := range items {
-		if err := m.tokenized(&reqs[i], &items[i]); err != nil {
-			if len(items) > 1 {
-				err.Message = fmt.Sprintf("item %d: %s", i, err.Message)
-			}
-			return nil, err
+		if err := m.untokenized(&reqs[i], &items[i]); err != nil {
+			return nil, err.of(i, len(items))
 		}
 	}
 	return reqs, nil
+}
+
+// of names the item that an error is of, where there are several.
+func (e *Error) of(item, items int) *Error {
+	if items > 1 {
+		e.Message = fmt.Sprintf("item %d: %s", item, e.Message)
+	}
+	return e
 }
 
 func checkRIDs(items []Item) error {
@@ -54,16 +60,11 @@ func checkRIDs(items []Item) error {
 	return nil
 }
 
-// tokenized fills in the request for an item.
-func (m *Manager) tokenized(r *request.TokenizedGenerateReqInput, item *Item) *Error {
-	ids, err := m.ids(item)
-	if err != nil {
-		return err
-	}
+// untokenized fills in the request for an item, but for the ids of a text.
+func (m *Manager) untokenized(r *request.TokenizedGenerateReqInput, item *Item) *Error {
 	*r = request.TokenizedGenerateReqInput{
 		RID:             item.RID,
 		HTTPWorkerIPC:   m.config.IPC,
-		InputIDs:        ids,
 		SamplingParams:  item.Params,
 		ReturnLogprob:   item.ReturnLogprob,
 		LogprobStartLen: item.LogprobStartLen,
@@ -80,36 +81,64 @@ func (m *Manager) tokenized(r *request.TokenizedGenerateReqInput, item *Item) *E
 	if err := m.checkParams(r); err != nil {
 		return err
 	}
-	return m.fit(r)
+	if item.InputIDs != nil {
+		return m.prompt(r, item.InputIDs)
+	}
+	if !utf8.ValidString(item.Text) {
+		return badRequest("text has a byte at %d that is no UTF-8, expected valid UTF-8", invalidAt(item.Text))
+	}
+	if err := CheckLength(m.config.Tokenizer, m.config.Limits.ContextLength, item.Text, item.Params.MaxNewTokens); err != nil {
+		return err
+	}
+	if item.Text == "" {
+		return badRequest("text has no tokens, expected at least one")
+	}
+	return nil
 }
 
-// ids are an item's, checked.
-func (m *Manager) ids(item *Item) ([]int64, *Error) {
-	ids := item.InputIDs
-	if ids == nil {
-		if !utf8.ValidString(item.Text) {
-			return nil, badRequest("text has a byte at %d that is no UTF-8, expected valid UTF-8", invalidAt(item.Text))
-		}
-		if err := CheckLength(m.config.Tokenizer, m.config.Limits.ContextLength, item.Text, item.Params.MaxNewTokens); err != nil {
-			return nil, err
-		}
-		var err error
-		if ids, err = m.config.Tokenizer.EncodePrompt(item.Text); err != nil {
-			return nil, badRequest("text cannot be tokenized: %v", err)
-		}
-		if len(ids) == 0 {
-			return nil, badRequest("text has no tokens, expected at least one")
+// tokenizeAll makes requests complete before any of them is sent.
+func (m *Manager) tokenizeAll(reqs []request.TokenizedGenerateReqInput, items []Item) error {
+	for i := range reqs {
+		if err := m.tokenize(reqs, items, i); err != nil {
+			return err
 		}
 	}
+	return nil
+}
+
+// tokenize gives request i the ids of its item's text; it may have some already.
+func (m *Manager) tokenize(reqs []request.TokenizedGenerateReqInput, items []Item, i int) error {
+	if reqs[i].InputIDs != nil {
+		return nil
+	}
+	ids, err := m.config.Tokenizer.EncodePrompt(items[i].Text)
+	if err != nil {
+		return badRequest("text cannot be tokenized: %v", err).of(i, len(items))
+	}
 	if len(ids) == 0 {
-		return nil, badRequest("input_ids is empty, expected at least one id")
+		return badRequest("text has no tokens, expected at least one").of(i, len(items))
+	}
+	if err := m.prompt(&reqs[i], ids); err != nil {
+		return err.of(i, len(items))
+	}
+	return nil
+}
+
+// prompt gives a request its ids, and checks them and what depends on their number.
+func (m *Manager) prompt(r *request.TokenizedGenerateReqInput, ids []int64) *Error {
+	if len(ids) == 0 {
+		return badRequest("input_ids is empty, expected at least one id")
 	}
 	for i, id := range ids {
 		if id < 0 || id >= int64(m.config.Limits.VocabSize) {
-			return nil, badRequest("input_ids[%d] is %d, expected 0 to %d", i, id, m.config.Limits.VocabSize-1)
+			return badRequest("input_ids[%d] is %d, expected 0 to %d", i, id, m.config.Limits.VocabSize-1)
 		}
 	}
-	return ids, nil
+	if r.LogprobStartLen > len(ids) {
+		return badRequest("logprob_start_len is %d, expected -1 to %d, the number of prompt tokens", r.LogprobStartLen, len(ids))
+	}
+	r.InputIDs = ids
+	return m.fit(r)
 }
 
 // invalidAt is where the first byte lies that is no UTF-8.
@@ -124,7 +153,7 @@ func invalidAt(s string) int {
 	return len(s)
 }
 
-// checkParams looks at everything but the lengths.
+// checkParams looks at everything that does not depend on the prompt.
 func (m *Manager) checkParams(r *request.TokenizedGenerateReqInput) *Error {
 	p, vocab := &r.SamplingParams, m.config.Limits.VocabSize
 	s := model.Sampling{
@@ -141,8 +170,8 @@ func (m *Manager) checkParams(r *request.TokenizedGenerateReqInput) *Error {
 	if p.StreamInterval < 0 {
 		return badRequest("stream_interval is %d, expected at least 0", p.StreamInterval)
 	}
-	if r.LogprobStartLen < -1 || r.LogprobStartLen > len(r.InputIDs) {
-		return badRequest("logprob_start_len is %d, expected -1 to %d, the number of prompt tokens", r.LogprobStartLen, len(r.InputIDs))
+	if r.LogprobStartLen < -1 {
+		return badRequest("logprob_start_len is %d, expected at least -1", r.LogprobStartLen)
 	}
 	for i, stop := range p.Stop {
 		if stop == "" || !utf8.ValidString(stop) {

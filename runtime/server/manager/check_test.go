@@ -133,7 +133,7 @@ type unused struct {
 	t *testing.T
 }
 
-func (u unused) Encode(text string) ([]int64, error) {
+func (u unused) EncodePrompt(text string) ([]int64, error) {
 	u.t.Errorf("a text of %d bytes was encoded", len(text))
 	return nil, nil
 }

@@ -5,7 +5,7 @@
 //
 // # A request's life
 //
-//	checked      Submit: whatever can be known here, before anything is sent
+//	checked      Submit: whatever can be known before a text is tokenized
 //	dispatched   its state is in the map, by rid, before its message is sent
 //	delivered    Receive merges its rows into its news; Next hands them out
 //	ended        it has a finish: its last row's, an abort reply's, or one made here
@@ -28,9 +28,20 @@
 //
 // A batch goes as one where n is 1, there are at least two items, and either
 // EnableTokenizerBatchEncode is set or no item has text; DisableBatchSend sends
-// item by item in any case. All items are checked and encoded before the first is
-// sent, so a bad one leaves nothing half done; SGLang tokenizes and sends them in
-// turn.
+// item by item in any case.
+//
+// Item by item each one is tokenized, encoded and sent before the next is tokenized,
+// so the scheduler may start on the first ones meanwhile: the items of a request
+// then are in several prefill batches. EnableTokenizerBatchEncode, and n over 1,
+// have all items tokenized first, as a batch has in any case. What needs no ids
+// is checked for all items before the first is sent: rids, parameters, UTF-8,
+// and items that are ids already.
+//
+// An item whose text turns out to have no ids, too many, or to make too large a message
+// refuses the whole request (SGLang does so too, but lets those that it has sent run on):
+// what was sent is aborted, and stays known until the scheduler's last word; the rest
+// is forgotten at once. So it is when the client leaves meanwhile. An operator's
+// Abort that comes before an item is sent does not find it, as in SGLang.
 //
 // With n over 1 each prompt is first computed alone (max_new_tokens 0, no stream,
 // a rid of its own) and waited for, which puts it into the cache; then its n copies

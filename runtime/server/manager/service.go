@@ -77,7 +77,7 @@ func (e *Error) Error() string { return e.Message }
 // Service is what the HTTP handlers need of a Manager.
 type Service interface {
 	// Submit sends items, n copies of each. It returns an *Error if any of them
-	// cannot be served, and has sent nothing then.
+	// cannot be served: nothing of the request runs then, or its abort is sent.
 	Submit(ctx context.Context, items []Item, n int) (Call, error)
 	// Abort asks for the end of a request of any worker, or of all.
 	Abort(ctx context.Context, rid string, all bool, message string) error

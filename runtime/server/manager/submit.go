@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"io"
+	"time"
 
 	"github.com/fanoutbench/fanoutbench/runtime/wire/request"
 )
 
 // Submit is part of Service.
 func (m *Manager) Submit(ctx context.Context, items []Item, n int) (Call, error) {
+	at := m.config.Now()
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -21,13 +23,23 @@ func (m *Manager) Submit(ctx context.Context, items []Item, n int) (Call, error)
 		return nil, err
 	}
 	together := n == 1 && m.together(items)
+	if together || n > 1 || m.config.EnableTokenizerBatchEncode {
+		if err := m.tokenizeAll(reqs, items); err != nil {
+			return nil, err
+		}
+	}
 	if n > 1 {
 		if err := m.cachePrompts(ctx, reqs); err != nil {
 			return nil, err
 		}
 		reqs = copies(reqs, n)
 	}
-	c, err := m.start(reqs, together)
+	var c *call
+	if together {
+		c, err = m.sendBatch(at, reqs)
+	} else {
+		c, err = m.sendInTurn(ctx, at, reqs, items)
+	}
 	if err != nil {
 		return nil, err // not c, which would be a Call that is not nil
 	}
@@ -51,14 +63,14 @@ func (m *Manager) together(items []Item) bool {
 	return true
 }
 
-// start sends requests that were checked. Their states are there before the
-// first of them is sent.
-func (m *Manager) start(reqs []request.TokenizedGenerateReqInput, together bool) (*call, error) {
-	frames, err := m.encode(reqs, together)
+// sendBatch sends requests together. All frames are made before the first is sent,
+// so that an error leaves nothing half done.
+func (m *Manager) sendBatch(at time.Time, reqs []request.TokenizedGenerateReqInput) (*call, error) {
+	frames, err := m.batches(reqs)
 	if err != nil {
 		return nil, err
 	}
-	c := newCall(m, reqs)
+	c := newCall(m, at, reqs)
 	if err := m.enter(c); err != nil {
 		return nil, err
 	}
@@ -66,6 +78,40 @@ func (m *Manager) start(reqs []request.TokenizedGenerateReqInput, together bool)
 		return nil, err
 	}
 	return c, nil
+}
+
+// sendInTurn sends each request as soon as it has its ids. An error takes back
+// those that were sent before.
+func (m *Manager) sendInTurn(ctx context.Context, at time.Time, reqs []request.TokenizedGenerateReqInput, items []Item) (*call, error) {
+	c := newCall(m, at, reqs)
+	if err := m.enter(c); err != nil {
+		return nil, err
+	}
+	for i := range reqs {
+		if err := m.sendNext(ctx, reqs, items, i); err != nil {
+			c.takeBack(i)
+			return nil, err
+		}
+	}
+	return c, nil
+}
+
+// sendNext sends request i, tokenized now if it was not before.
+func (m *Manager) sendNext(ctx context.Context, reqs []request.TokenizedGenerateReqInput, items []Item, i int) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := m.refusal(); err != nil {
+		return err
+	}
+	if err := m.tokenize(reqs, items, i); err != nil {
+		return err
+	}
+	frame, err := m.frame(&reqs[i])
+	if err != nil {
+		return err
+	}
+	return m.post(frame)
 }
 
 // enter makes a call's requests known, all or none.
@@ -87,19 +133,8 @@ func (m *Manager) enter(c *call) error {
 	return nil
 }
 
-// encode makes all frames before the first is sent, so that an error leaves
-// nothing half done.
-func (m *Manager) encode(reqs []request.TokenizedGenerateReqInput, together bool) ([][]byte, error) {
-	if !together {
-		frames := make([][]byte, len(reqs))
-		for i := range reqs {
-			var err error
-			if frames[i], err = m.frame(&reqs[i]); err != nil {
-				return nil, err
-			}
-		}
-		return frames, nil
-	}
+// batches are the frames of requests that go together.
+func (m *Manager) batches(reqs []request.TokenizedGenerateReqInput) ([][]byte, error) {
 	tokens := make([]int, len(reqs))
 	for i := range reqs {
 		tokens[i] = len(reqs[i].InputIDs)
@@ -159,7 +194,7 @@ func (m *Manager) cachePrompts(ctx context.Context, reqs []request.TokenizedGene
 		r.Stream = false
 		r.ReturnLogprob, r.LogprobStartLen, r.TopLogprobsNum, r.TokenIDsLogprob = false, -1, 0, nil
 	}
-	c, err := m.start(runs, false)
+	c, err := m.sendInTurn(ctx, m.config.Now(), runs, nil)
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,9 @@
 //	sendertest send --url URL ...   play one schedule and judge it
 //	sendertest highest --url URL    find the highest valid rate
 //	sendertest vegeta --rps R FILE  the same figures of a vegeta run (vegeta encode --to csv)
+//	sendertest stalling             like null, a server that stands still once, --after its first request
+//	sendertest open --url URL ...   play one schedule: the latencies, from the intended times
+//	sendertest closed --url URL     the same of a client that sends --requests, each when the last was answered
 //
 // Figures are printed as one line of name=value.
 package main
@@ -34,6 +37,8 @@ func main() {
 	}
 }
 
+const wanted = "null, send, highest, vegeta, stalling, open, closed"
+
 // settings are the flags of all commands.
 type settings struct {
 	url, distribution  string
@@ -43,11 +48,14 @@ type settings struct {
 	seed               uint64
 	timeout, budget    time.Duration
 	file               string
+
+	after, lasts, answer, slow time.Duration
+	requests                   int
 }
 
 func run(ctx context.Context, args []string, in io.Reader, out io.Writer) error {
 	if len(args) == 0 {
-		return errors.New("no command; want null, send, highest or vegeta")
+		return fmt.Errorf("no command; want one of %s", wanted)
 	}
 	s, err := parse(args)
 	if err != nil {
@@ -62,8 +70,14 @@ func run(ctx context.Context, args []string, in io.Reader, out io.Writer) error 
 		return highest(ctx, s, out)
 	case "vegeta":
 		return vegeta(s, out)
+	case "stalling":
+		return stalling(s, in, out)
+	case "open":
+		return open(ctx, s, out)
+	case "closed":
+		return closed(ctx, s, out)
 	}
-	return fmt.Errorf("command %q, want null, send, highest or vegeta", args[0])
+	return fmt.Errorf("command %q, want one of %s", args[0], wanted)
 }
 
 func parse(args []string) (settings, error) {
@@ -80,6 +94,11 @@ func parse(args []string) (settings, error) {
 	flags.Uint64Var(&s.seed, "seed", 1, "of the schedule")
 	flags.DurationVar(&s.timeout, "timeout", 30*time.Second, "of a request")
 	flags.DurationVar(&s.budget, "budget", time.Minute, "of the search")
+	flags.DurationVar(&s.after, "after", time.Second, "of the stall, from the first request")
+	flags.DurationVar(&s.lasts, "lasts", 2*time.Second, "of the stall")
+	flags.DurationVar(&s.answer, "answer", time.Millisecond, "that an answer takes otherwise")
+	flags.DurationVar(&s.slow, "slow", 100*time.Millisecond, "latency beyond which a request counts as slow")
+	flags.IntVar(&s.requests, "requests", 2000, "of a closed loop")
 	if err := flags.Parse(args[1:]); err != nil {
 		return s, err
 	}
@@ -105,8 +124,12 @@ func (s settings) target() load.Target {
 
 func (s settings) bodies() [][]byte { return [][]byte{make([]byte, s.bytes)} }
 
+func (s settings) schedule() load.Spec {
+	return load.Spec{Seed: s.seed, Distribution: s.distribution, RPS: s.rps, Seconds: s.seconds, Unique: 1, Shards: 1}
+}
+
 func send(ctx context.Context, s settings, out io.Writer) error {
-	schedule, err := load.NewSchedule(load.Spec{Seed: s.seed, Distribution: s.distribution, RPS: s.rps, Seconds: s.seconds, Unique: 1, Shards: 1})
+	schedule, err := load.NewSchedule(s.schedule())
 	if err != nil {
 		return err
 	}
