@@ -39,7 +39,7 @@ const (
 )
 
 // leastContext is the fewest tokens of a context, and of a cache, that have room for a
-// prompt of one: as in SGLang a prompt has at least two tokens less.
+// prompt of one and an answer: as in SGLang one token more stays free.
 const leastContext = 3
 
 // simContext is the context length of a simulated device, and simLongest the
