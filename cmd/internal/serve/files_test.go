@@ -165,7 +165,7 @@ func TestFilesThatCannotBeServed(t *testing.T) {
 		{[]string{"--model-path", folder, "--tokenizer-path", "none"}, "tokenizer_path: stat none: no such file or directory"},
 		{[]string{"--model-path", folder, "--device", "sim"}, "expected none with device sim"},
 		{[]string{"--tokenizer-path", folder}, "expected none without model_path"},
-		{[]string{"--model-path", folder, "--context-length", "5000"}, "context_length is 5000, expected 2 to 4096"},
+		{[]string{"--model-path", folder, "--context-length", "5000"}, "context_length is 5000, expected 3 to 4096"},
 		{[]string{"--model-path", folder, "--max-total-tokens", "2000000000"}, "max_total_tokens 2000000000 need "},
 	} {
 		got := refusedStart(t, nil, c.argv...)

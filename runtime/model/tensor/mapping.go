@@ -17,18 +17,11 @@ type Mapping struct {
 
 // Map maps the whole file.
 func Map(path string) (m *Mapping, err error) {
-	f, err := os.Open(path)
+	f, info, err := open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }() // the mapping stays
-	info, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is %v, expected a file", path, info.Mode().Type())
-	}
 	m = &Mapping{Path: path}
 	if info.Size() == 0 { // cannot be mapped
 		return m, nil
@@ -55,7 +48,7 @@ func (m *Mapping) Close() error {
 
 // ReadFile reads a file that must not be larger: what stands beside the tensors.
 func ReadFile(path string, limit int64) (raw []byte, err error) {
-	f, err := os.Open(path)
+	f, _, err := open(path)
 	if err != nil {
 		return nil, err
 	}
@@ -65,4 +58,20 @@ func ReadFile(path string, limit int64) (raw []byte, err error) {
 		err = fmt.Errorf("%s has more than %d bytes", path, limit)
 	}
 	return raw, err
+}
+
+// open opens what is a file: reading of a pipe may have no end, nor may opening it.
+func open(path string) (*os.File, os.FileInfo, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%s is %v, expected a file", path, info.Mode().Type())
+	}
+	if err != nil {
+		return nil, nil, errors.Join(err, f.Close())
+	}
+	return f, info, nil
 }

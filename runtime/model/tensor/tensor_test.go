@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 func wantError(t *testing.T, err error, want string) {
@@ -120,4 +122,20 @@ func TestReadFile(t *testing.T) {
 	}
 	_, err := ReadFile(path, 4)
 	wantError(t, err, "file has more than 4 bytes")
+	_, err = ReadFile(filepath.Dir(path), 4)
+	wantError(t, err, " is d")
+}
+
+// A pipe that nobody writes to would keep who opens it for ever, a device who reads it.
+func TestPipesAndDevices(t *testing.T) {
+	pipe := filepath.Join(t.TempDir(), "pipe")
+	if err := unix.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{pipe, os.DevNull} {
+		_, err := Map(path)
+		wantError(t, err, path+" is ")
+		_, err = ReadFile(path, 4)
+		wantError(t, err, "expected a file")
+	}
 }

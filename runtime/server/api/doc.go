@@ -85,7 +85,8 @@
 //
 // The first prompt position that is told of has null: its logits were not asked for.
 // Package sampling says what the values are, package scheduler what -1 for
-// logprob_start_len is.
+// logprob_start_len is. A prompt may have 2^21 of them, its answer's included as far as
+// max_new_tokens allows: more would not fit into a message between the parts.
 //
 // # Clients that leave or do not read
 //

@@ -38,6 +38,10 @@ const (
 	Sim = "sim"
 )
 
+// leastContext is the fewest tokens of a context, and of a cache, that have room for a
+// prompt of one and an answer: as in SGLang one token more stays free.
+const leastContext = 3
+
 // simContext is the context length of a simulated device, and simLongest the
 // longest that it may be given.
 const (
@@ -70,8 +74,8 @@ func Describe(a args.Args) (Info, error) {
 		info.Name = a.ServedModelName
 	}
 	if a.ContextLength != 0 {
-		if a.ContextLength < 2 || a.ContextLength > longest {
-			return Info{}, fmt.Errorf("context_length is %d, expected 2 to %d, which %s has, or 0 for its default", a.ContextLength, longest, info.Name)
+		if a.ContextLength < leastContext || a.ContextLength > longest {
+			return Info{}, fmt.Errorf("context_length is %d, expected %d to %d, which %s has, or 0 for its default", a.ContextLength, leastContext, longest, info.Name)
 		}
 		info.ContextLength = a.ContextLength
 	}

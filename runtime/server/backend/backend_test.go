@@ -104,8 +104,8 @@ func TestNotBuilt(t *testing.T) {
 		`quantization is "q8_0"`:                                  func(a *args.Args) { a.Quantization = args.Q8 },
 		"device is cuda":                                          func(a *args.Args) { a.Device = "cuda" },
 		`device is "tpu"`:                                         func(a *args.Args) { a.Device = "tpu" },
-		"context_length is 8193, expected 2 to 8192":              func(a *args.Args) { a.ContextLength = 8193 },
-		"context_length is 1,":                                    func(a *args.Args) { a.ContextLength = 1 },
+		"context_length is 8193, expected 3 to 8192":              func(a *args.Args) { a.ContextLength = 8193 },
+		"context_length is 2, expected 3 to":                      func(a *args.Args) { a.ContextLength = 2 },
 		"share of stop tokens is 2":                               func(a *args.Args) { a.Device, a.SimStop = Sim, 2 },
 	} {
 		a := settings(CPU)
@@ -147,6 +147,8 @@ func TestSlots(t *testing.T) {
 		{0, math.NaN(), 1024, 1 << 30, true, 0, "mem_fraction_static is NaN"},
 		{0, 1.5, 1024, 1 << 30, true, 0, "mem_fraction_static is 1.5"},
 		{-1, 0.5, 1024, 1 << 30, true, 0, "max_total_tokens is -1"},
+		{2, 0.5, 1024, 1 << 30, true, 0, "max_total_tokens is 2, expected 3 to 2147483647"},
+		{3, 0.5, 1024, 1 << 30, true, 3, ""},
 		{1 << 31, 0.5, 0, 1 << 30, true, 0, "max_total_tokens is 2147483648"},
 	} {
 		a := args.Args{MaxTotalTokens: c.total, MemFractionStatic: c.fraction}
@@ -178,6 +180,17 @@ func TestSlotsBesideWeights(t *testing.T) {
 		if got != c.want || (err == nil) != (c.err == "") || err != nil && !strings.Contains(err.Error(), c.err) {
 			t.Errorf("%+v: got %d, %v", c, got, err)
 		}
+	}
+}
+
+func TestSlotsOfPages(t *testing.T) {
+	a := args.Args{MaxTotalTokens: 63, PageSize: 64, MemFractionStatic: 0.5}
+	if got, err := slots(a, Info{}, 1<<30, true); err == nil || err.Error() != "max_total_tokens is 63, expected at least the 64 of one page (page_size)" {
+		t.Errorf("got %d, %v", got, err)
+	}
+	a.MaxTotalTokens = 64
+	if got, err := slots(a, Info{}, 1<<30, true); got != 64 || err != nil {
+		t.Errorf("got %d, %v", got, err)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/fanoutbench/fanoutbench/runtime/model/gguf"
+	"github.com/fanoutbench/fanoutbench/runtime/model/tensor"
 	"github.com/fanoutbench/fanoutbench/runtime/server/args"
 	"github.com/fanoutbench/fanoutbench/runtime/tokenizer/chat"
 )
@@ -31,7 +32,7 @@ func ChatTemplate(a args.Args) (*chat.Template, error) {
 		return nil, err
 	}
 	if a.ChatTemplate != "" {
-		text, err := os.ReadFile(a.ChatTemplate)
+		text, err := tensor.ReadFile(a.ChatTemplate, maxChatFile)
 		if err != nil {
 			return nil, fmt.Errorf("chat_template is %q, expected a file with a Jinja template: %w", a.ChatTemplate, err)
 		}
@@ -49,6 +50,9 @@ func ChatTemplate(a args.Args) (*chat.Template, error) {
 	}
 	return nil, nil
 }
+
+// maxChatFile is far above any chat template and tokenizer_config.json.
+const maxChatFile = 64 << 20
 
 // shippedChat reads what a model's files have; a Source without a name is none.
 func shippedChat(path string) (chat.Source, map[string]string, error) {
@@ -83,7 +87,7 @@ func folderChat(folder string) (chat.Source, map[string]string, error) {
 		return chat.Source{}, nil, err
 	}
 	own := filepath.Join(folder, "chat_template.jinja")
-	text, err := os.ReadFile(own)
+	text, err := tensor.ReadFile(own, maxChatFile)
 	switch {
 	case err == nil:
 		return chat.Source{Name: own, Text: string(text)}, c.tokens, nil
@@ -97,7 +101,7 @@ func folderChat(folder string) (chat.Source, map[string]string, error) {
 // readConfig reads a tokenizer_config.json, which need not be there.
 func readConfig(path string) (tokenizerConfig, error) {
 	c := tokenizerConfig{tokens: map[string]string{}}
-	text, err := os.ReadFile(path)
+	text, err := tensor.ReadFile(path, maxChatFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return c, nil
 	}

@@ -144,6 +144,9 @@ func TestChatTemplateFaults(t *testing.T) {
 	if _, err := ChatTemplate(args.Args{ChatTemplate: "no/such.jinja"}); err == nil || !strings.Contains(err.Error(), `chat_template is "no/such.jinja", expected a file`) {
 		t.Errorf("got %v", err)
 	}
+	if _, err := ChatTemplate(args.Args{ChatTemplate: "/dev/zero"}); err == nil || !strings.Contains(err.Error(), "/dev/zero is ") {
+		t.Errorf("a file without end: %v", err)
+	}
 	if _, err := ChatTemplate(args.Args{ModelPath: "no/such"}); err == nil || !strings.Contains(err.Error(), "no/such") {
 		t.Errorf("got %v", err)
 	}

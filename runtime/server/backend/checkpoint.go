@@ -19,8 +19,8 @@ func describeCheckpoint(a args.Args) (info Info, err error) {
 		return Info{}, fmt.Errorf("model_path: %w", err)
 	}
 	defer func() { err = errors.Join(err, c.Close()) }()
-	if c.ContextLength < 2 {
-		return Info{}, fmt.Errorf("model_path: %s has room for %d token, expected 2 at least: one of a prompt and one of an answer", a.ModelPath, c.ContextLength)
+	if c.ContextLength < leastContext {
+		return Info{}, fmt.Errorf("model_path: %s has room for %d tokens, expected %d at least: one of a prompt, one of an answer, and one that stays free", a.ModelPath, c.ContextLength, leastContext)
 	}
 	size, err := cpu.Size(c, cpuOptions(a))
 	if err != nil {

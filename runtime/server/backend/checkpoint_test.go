@@ -67,7 +67,7 @@ func TestDescribeFiles(t *testing.T) {
 		}
 		a.ContextLength = 4097
 		_, err = Describe(a)
-		wantError(t, err, "context_length is 4097, expected 2 to 4096, which mine has")
+		wantError(t, err, "context_length is 4097, expected 3 to 4096, which mine has")
 	}
 }
 
@@ -186,10 +186,10 @@ func TestFilesThatCannotBeServed(t *testing.T) {
 		"a folder without tokenizer.json":   {func(t *testing.T, dir string, _ *args.Args) { remove(t, dir, "tokenizer.json") }, "tokenizer_path: bpe: open "},
 		"a folder without one of its files": {func(t *testing.T, dir string, _ *args.Args) { remove(t, dir, "model-00002-of-00003.safetensors") }, "model-00002-of-00003.safetensors: no such file"},
 		"weights cut short":                 {func(t *testing.T, dir string, _ *args.Args) { cut(t, dir, "model-00003-of-00003.safetensors") }, "model-00003-of-00003.safetensors"},
-		"a context of one token": {func(t *testing.T, dir string, _ *args.Args) {
+		"a context of two tokens": {func(t *testing.T, dir string, _ *args.Args) {
 			path := filepath.Join(dir, "config.json")
-			write(t, path, []byte(strings.Replace(string(contents(t, path)), `"max_position_embeddings": 4096`, `"max_position_embeddings": 1`, 1)))
-		}, "has room for 1 token, expected 2 at least"},
+			write(t, path, []byte(strings.Replace(string(contents(t, path)), `"max_position_embeddings": 4096`, `"max_position_embeddings": 2`, 1)))
+		}, "has room for 2 tokens, expected 3 at least"},
 		"a config cut short":    {func(t *testing.T, dir string, _ *args.Args) { cut(t, dir, "config.json") }, "config.json: unexpected end of JSON input"},
 		"a tokenizer cut short": {func(t *testing.T, dir string, _ *args.Args) { cut(t, dir, "tokenizer.json") }, "tokenizer_path: bpe: tokenizer.json: unexpected EOF"},
 		"a GGUF cut short": {func(t *testing.T, dir string, a *args.Args) {

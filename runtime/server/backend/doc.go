@@ -49,6 +49,9 @@
 // groups above included), less what the weights need, those included that stay in
 // the files' mapping: more weights than memory are an error. SGLang's fraction is of a device's whole memory, model and cache.
 //
+// max_total_tokens and context_length are at least 3, since a prompt that wants an answer
+// has two tokens less than either, and max_total_tokens at least a page.
+//
 // Without max_total_tokens there are at most 131,072 slots, 128 MiB of the small
 // model: more of them would keep prefixes that nobody asks for again. A
 // simulated device keeps nothing in its slots, so it has 1,048,576. Where the

@@ -48,8 +48,10 @@ func slots(a args.Args, info Info, memory int64, known bool) (int, error) {
 	memory -= info.WeightBytes
 	slotBytes := info.SlotBytes
 	switch {
-	case a.MaxTotalTokens < 0 || a.MaxTotalTokens > math.MaxInt32:
-		return 0, fmt.Errorf("max_total_tokens is %d, expected 1 to %d, or 0 for what mem_fraction_static allows", a.MaxTotalTokens, math.MaxInt32)
+	case a.MaxTotalTokens != 0 && (a.MaxTotalTokens < leastContext || a.MaxTotalTokens > math.MaxInt32):
+		return 0, fmt.Errorf("max_total_tokens is %d, expected %d to %d, or 0 for what mem_fraction_static allows", a.MaxTotalTokens, leastContext, math.MaxInt32)
+	case a.MaxTotalTokens > 0 && a.MaxTotalTokens < a.PageSize:
+		return 0, fmt.Errorf("max_total_tokens is %d, expected at least the %d of one page (page_size)", a.MaxTotalTokens, a.PageSize)
 	case a.MaxTotalTokens > 0:
 		if need := int64(a.MaxTotalTokens) * (slotBytes + poolBytes); need > memory {
 			return 0, fmt.Errorf("too little memory for the cache asked for: max_total_tokens %d need %d bytes, and %d may be used beside %d for the weights",

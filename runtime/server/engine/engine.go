@@ -215,16 +215,32 @@ func (g *engine) deliver(ctx context.Context) error {
 }
 
 func (g *engine) sendRows(rows *scheduler.BatchTokenIDOutput) error {
+	g.metrics.built(rows)
+	if err := g.sendPart(rows); err != nil {
+		return err
+	}
+	return g.rows.Flush()
+}
+
+// maxRowsFrame is half of what a transport sends, since a detokenizer adds texts.
+const maxRowsFrame = 32 << 20
+
+// sendPart sends rows as one message, or where it would be too large as several: rows
+// with log-probabilities may be. One row fits: package manager has seen to it.
+func (g *engine) sendPart(rows *scheduler.BatchTokenIDOutput) error {
 	frame, err := encodeRows(g.frame[:0], rows)
 	if err != nil {
 		return err
 	}
 	g.frame = frame
-	g.metrics.built(rows)
-	if err := g.rows.Send(frame); err != nil {
+	n := len(rows.RIDs)
+	if len(frame) <= maxRowsFrame || n == 1 {
+		return g.rows.Send(frame)
+	}
+	if err := g.sendPart(between(rows, 0, n/2)); err != nil {
 		return err
 	}
-	return g.rows.Flush()
+	return g.sendPart(between(rows, n/2, n))
 }
 
 func (g *engine) sendReplies(ctx context.Context) error {

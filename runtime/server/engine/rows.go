@@ -144,3 +144,30 @@ func nested(rows [][]model.Position, of func(*model.Position) []model.TokenLogpr
 	}
 	return vals, idx
 }
+
+// between are the rows from one number to another, without copies.
+func between(rows *scheduler.BatchTokenIDOutput, from, to int) *scheduler.BatchTokenIDOutput {
+	some := &scheduler.BatchTokenIDOutput{
+		RIDs:                       rows.RIDs[from:to],
+		HTTPWorkerIPCs:             rows.HTTPWorkerIPCs[from:to],
+		FinishedReasons:            rows.FinishedReasons[from:to],
+		DecodedTexts:               rows.DecodedTexts[from:to],
+		DecodeIDs:                  rows.DecodeIDs[from:to],
+		ReadOffsets:                rows.ReadOffsets[from:to],
+		OutputIDs:                  rows.OutputIDs[from:to],
+		SkipSpecialTokens:          rows.SkipSpecialTokens[from:to],
+		SpacesBetweenSpecialTokens: rows.SpacesBetweenSpecialTokens[from:to],
+		NoStopTrim:                 rows.NoStopTrim[from:to],
+		PromptTokens:               rows.PromptTokens[from:to],
+		ReasoningTokens:            rows.ReasoningTokens[from:to],
+		CompletionTokens:           rows.CompletionTokens[from:to],
+		CachedTokens:               rows.CachedTokens[from:to],
+		RetractionCounts:           rows.RetractionCounts[from:to],
+		Row:                        rows.Row[from:to],
+		TimeStats:                  rows.TimeStats[from:to],
+	}
+	if rows.OutputLogprobs != nil {
+		some.InputLogprobs, some.OutputLogprobs = rows.InputLogprobs[from:to], rows.OutputLogprobs[from:to]
+	}
+	return some
+}

@@ -138,7 +138,31 @@ func (m *Manager) prompt(r *request.TokenizedGenerateReqInput, ids []int64) *Err
 		return badRequest("logprob_start_len is %d, expected -1 to %d, the number of prompt tokens", r.LogprobStartLen, len(ids))
 	}
 	r.InputIDs = ids
-	return m.fit(r)
+	if err := m.fit(r); err != nil {
+		return err
+	}
+	return checkLogprobs(r)
+}
+
+// maxLogprobs is how many log-probabilities an item may have. A row holds them all where
+// a client wants none before the end; a number and its id take up to 14 bytes, so that
+// its message stays below half of what a transport sends.
+const maxLogprobs = 1 << 21
+
+// checkLogprobs refuses what no row can hold: it is for an item whose lengths fit.
+func checkLogprobs(r *request.TokenizedGenerateReqInput) *Error {
+	if !r.ReturnLogprob {
+		return nil
+	}
+	input := 1 // logprob_start_len -1
+	if r.LogprobStartLen >= 0 {
+		input = len(r.InputIDs) - r.LogprobStartLen
+	}
+	positions, each := input+r.SamplingParams.MaxNewTokens, 1+r.TopLogprobsNum+len(r.TokenIDsLogprob)
+	if positions > maxLogprobs/each {
+		return badRequest("log-probabilities of %d tokens at each of %d positions (from logprob_start_len to max_new_tokens), expected at most %d in all", each, positions, maxLogprobs)
+	}
+	return nil
 }
 
 // invalidAt is where the first byte lies that is no UTF-8.

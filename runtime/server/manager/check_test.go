@@ -56,6 +56,9 @@ func TestWhatCannotBeServedIsRefused(t *testing.T) {
 		{"stream_interval", 1, sampled(func(p *request.SamplingParams) { p.StreamInterval = -1 }), "stream_interval is -1"},
 		{"logprob_start_len", 1, set(func(it *Item) { it.LogprobStartLen = 4 }), "logprob_start_len is 4, expected -1 to 3"},
 		{"top_logprobs_num", 1, set(func(it *Item) { it.TopLogprobsNum = 257 }), "top_logprobs_num is 257"},
+		{"many log-probabilities", 1, set(func(it *Item) {
+			it.ReturnLogprob, it.LogprobStartLen, it.TokenIDsLogprob = true, 1, make([]int64, 1<<18)
+		}), "log-probabilities of 262145 tokens at each of 10 positions (from logprob_start_len to max_new_tokens), expected at most 2097152 in all"},
 		{"token_ids_logprob", 1, set(func(it *Item) { it.TokenIDsLogprob = []int64{-1} }), "token_ids_logprob[0] is -1"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

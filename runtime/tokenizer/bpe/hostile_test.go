@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 // tiny is a tokenizer.json of a few bytes and one merge.
@@ -226,5 +228,12 @@ func TestLoadErrors(t *testing.T) {
 	}
 	if _, err := Load(path); err == nil || !strings.Contains(err.Error(), "268435457 bytes, expected at most 268435456") {
 		t.Errorf("a huge file: %v", err)
+	}
+	pipe := filepath.Join(t.TempDir(), "pipe") // that nobody writes to
+	if err := unix.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Load(pipe); err == nil || err.Error() != "bpe: "+pipe+": is p---------, expected a file" {
+		t.Errorf("a pipe: %v", err)
 	}
 }

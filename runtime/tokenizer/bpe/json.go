@@ -8,6 +8,8 @@ import (
 	"io"
 	"os"
 	"strings"
+
+	"golang.org/x/sys/unix"
 )
 
 // maxFile is the size of the largest tokenizer.json that is read; those of
@@ -16,7 +18,7 @@ const maxFile = 1 << 28
 
 // Load reads the tokenizer.json at path.
 func Load(path string) (*Tokenizer, error) {
-	f, err := os.Open(path)
+	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0) // a pipe of that name would block
 	if err != nil {
 		return nil, fmt.Errorf("bpe: %w", err)
 	}
@@ -36,6 +38,9 @@ func readAtMost(f *os.File, limit int64) ([]byte, error) {
 	info, err := f.Stat()
 	if err != nil {
 		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("is %v, expected a file", info.Mode().Type())
 	}
 	data := []byte(nil)
 	if info.Size() <= limit {
