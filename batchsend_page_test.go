@@ -22,7 +22,7 @@ import (
 const batchsendPage = "docs/batchsend.md"
 
 // The page's tables stand between <!-- load: run NAME --> or <!-- load: sweep NAME --> and <!-- end -->.
-var loadMarks = regexp.MustCompile(`(?s)(<!-- load: ((?:run|sweep) [a-z0-9-]+) -->)\n(.*?)<!-- end -->`)
+var loadMarks = regexp.MustCompile(`(?s)(<!-- load: ((?:run|sweep) [a-z0-9.-]+) -->)\n(.*?)<!-- end -->`)
 
 func TestBatchsendPageTables(t *testing.T) {
 	pageTables(t, batchsendPage, "<!-- load:", loadMarks, func(mark []string) (string, error) {
@@ -130,7 +130,7 @@ func TestBatchsendPageRunsAreNamed(t *testing.T) {
 	for _, m := range loadMarks.FindAllStringSubmatch(string(page), -1) {
 		shown = append(shown, m[2])
 	}
-	for _, m := range regexp.MustCompile(`(?m)^load batchsend/([a-z0-9-]+) --seed [0-9]+ (.*)$`).FindAllStringSubmatch(string(script), -1) {
+	for _, m := range regexp.MustCompile(`(?m)^load(?:_qwen3)? batchsend/([a-z0-9.-]+) --seed [0-9]+ (.*)$`).FindAllStringSubmatch(string(script), -1) {
 		kind := "run "
 		if strings.Contains(m[2], "--sweep ") {
 			kind = "sweep "
