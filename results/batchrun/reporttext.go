@@ -15,14 +15,19 @@ func (f *Folder) text() []byte {
 	if f.Result.Verdict.Failure != "" {
 		return b.Bytes()
 	}
-	for _, s := range f.Sections() {
+	textSections(&b, f.Sections())
+	return b.Bytes()
+}
+
+// textSections writes tables for a terminal, each below its title.
+func textSections(b *bytes.Buffer, sections []Section) {
+	for _, s := range sections {
 		b.WriteString("\n" + s.Title + "\n\n")
-		table.Text(&b, s.table(), s.Left)
+		table.Text(b, s.table(), s.Left)
 		if s.Below != "" {
 			b.WriteString("\n" + s.Below + "\n")
 		}
 	}
-	return b.Bytes()
 }
 
 // unfolded is how many of the sections Markdown does not fold away.

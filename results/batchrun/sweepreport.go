@@ -108,13 +108,7 @@ func (f *SweepFolder) Commands() []string {
 func (f *SweepFolder) text() []byte {
 	var b bytes.Buffer
 	table.Pairs(&b, f.Header())
-	for _, s := range f.Sections() {
-		b.WriteString("\n" + s.Title + "\n\n")
-		table.Text(&b, s.table(), s.Left)
-		if s.Below != "" {
-			b.WriteString("\n" + s.Below + "\n")
-		}
-	}
+	textSections(&b, f.Sections())
 	return b.Bytes()
 }
 

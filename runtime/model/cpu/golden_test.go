@@ -1,10 +1,7 @@
 package cpu
 
 import (
-	"encoding/json"
 	"math"
-	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/fanoutbench/fanoutbench/runtime/model"
@@ -12,30 +9,6 @@ import (
 	"github.com/fanoutbench/fanoutbench/runtime/model/qwen3"
 	"github.com/fanoutbench/fanoutbench/runtime/model/tensor"
 )
-
-// loaded is what scripts/checkpoint_golden.py wrote of one model's files: the logits
-// of transformers, in float32, at every position.
-type loaded struct {
-	Name   string
-	Prompt []int64
-	Logits [][]float32
-}
-
-func readLoaded(t *testing.T) []loaded {
-	t.Helper()
-	raw, err := os.ReadFile(filepath.Join(files, "logits.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var g struct{ Models []loaded }
-	if err := json.Unmarshal(raw, &g); err != nil {
-		t.Fatal(err)
-	}
-	if len(g.Models) != 4 {
-		t.Fatalf("%d models, want four", len(g.Models))
-	}
-	return g.Models
-}
 
 // compare gives the largest difference among the logits of the first so many ids; all
 // others are to be -Inf.
@@ -70,7 +43,7 @@ func compare(t *testing.T, got, want [][]float32, tokens int) float64 {
 // 1e-4, over the whole vocabulary at every position. As the files lie this holds too
 // where no activations become Q8.
 func TestLogitsOfFilesAreThoseOfTransformers(t *testing.T) {
-	for _, g := range readLoaded(t) {
+	for _, g := range modeltest.Goldens(t, files) {
 		c := open(t, g.Name)
 		tokens := c.VocabSize
 		if c.Tokens > 0 {

@@ -5,6 +5,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/fanoutbench/fanoutbench/runtime/model/tensor"
 )
 
 // nearest looks the F16 or BF16 up that lies nearest to x, of two the even one.
@@ -44,7 +46,7 @@ func TestEncodeRoundsToTheNearest(t *testing.T) {
 		}
 		half, bf16 := binary.LittleEndian.Uint16(Encode(F16, []float32{x})), binary.LittleEndian.Uint16(Encode(BF16, []float32{x}))
 		if x != x {
-			if back := fromHalf(half); back == back {
+			if back := tensor.Half(half); back == back {
 				t.Fatalf("NaN %x is %x as F16", math.Float32bits(x), half)
 			}
 			if back := brain(bf16); back == back {
@@ -52,7 +54,7 @@ func TestEncodeRoundsToTheNearest(t *testing.T) {
 			}
 			continue
 		}
-		if want := nearest(float64(x), fromHalf, 0x7c00); half != want {
+		if want := nearest(float64(x), tensor.Half, 0x7c00); half != want {
 			t.Fatalf("%v (%x) is %x as F16, want %x", x, math.Float32bits(x), half, want)
 		}
 		if want := nearest(float64(x), brain, 0x7f80); bf16 != want {

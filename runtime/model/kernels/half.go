@@ -2,18 +2,6 @@ package kernels
 
 import "math"
 
-// fromHalf is the F16 as a float32, exactly.
-func fromHalf(h uint16) float32 {
-	sign, exponent, fraction := uint32(h)>>15<<31, uint32(h)>>10&31, uint32(h)&1023
-	switch exponent {
-	case 0: // the fraction alone, in units of 2^-24
-		return math.Float32frombits(sign | math.Float32bits(float32(fraction)/(1<<24)))
-	case 31: // infinities, and NaNs with what they carry
-		return math.Float32frombits(sign | 255<<23 | fraction<<13)
-	}
-	return math.Float32frombits(sign | (exponent+127-15)<<23 | fraction<<13)
-}
-
 // toHalf is the F16 nearest to x, of two the one with an even fraction; beyond the
 // largest, an infinity.
 func toHalf(x float32) uint16 {

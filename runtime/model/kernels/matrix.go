@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+
+	"github.com/fanoutbench/fanoutbench/runtime/model/tensor"
 )
 
 // Format is how a matrix's numbers lie.
@@ -109,7 +111,7 @@ func widen(dst []float32, f Format, row []byte) {
 		}
 	case F16:
 		for i := range dst {
-			dst[i] = fromHalf(binary.LittleEndian.Uint16(row[2*i:]))
+			dst[i] = tensor.Half(binary.LittleEndian.Uint16(row[2*i:]))
 		}
 	case BF16:
 		for i := range dst {
@@ -117,7 +119,7 @@ func widen(dst []float32, f Format, row []byte) {
 		}
 	case Q8:
 		for ; len(row) > 0; row, dst = row[blockBytes:], dst[blockCols:] {
-			d := fromHalf(binary.LittleEndian.Uint16(row))
+			d := tensor.Half(binary.LittleEndian.Uint16(row))
 			for i, q := range row[2:blockBytes] {
 				dst[i] = d * float32(int8(q))
 			}

@@ -1,6 +1,10 @@
 package kernels
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+
+	"github.com/fanoutbench/fanoutbench/runtime/model/tensor"
+)
 
 // multiplyPlain widens each row once and takes it to the tokens one after the other.
 func multiplyPlain(out []float32, ldo int, w *Matrix, in *Input, from, to int) {
@@ -60,7 +64,7 @@ func multiplyBlocks(out []float32, ldo int, w *Matrix, in *Input, from, to int) 
 	for r := from; r < to; r++ {
 		row := w.row(r)
 		for b := range factors {
-			factors[b] = fromHalf(binary.LittleEndian.Uint16(row[b*blockBytes:]))
+			factors[b] = tensor.Half(binary.LittleEndian.Uint16(row[b*blockBytes:]))
 		}
 		for t := range in.tokens {
 			out[t*ldo+r] = dotBlocks(row, factors, in.ints[t*w.Cols:][:w.Cols], in.scales[t*blocks:][:blocks])

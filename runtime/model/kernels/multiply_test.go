@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/fanoutbench/fanoutbench/runtime/model/tensor"
 )
 
 // shape is a random one that the format can have, now and then tiny.
@@ -83,7 +85,7 @@ func documented(w *Matrix, row int, in *Input, x []float32, token int) float32 {
 		data, cols := w.row(row), w.Cols
 		for b := range cols / blockCols {
 			block := data[b*blockBytes:]
-			d, scale := fromHalf(binary.LittleEndian.Uint16(block)), in.scales[(token*cols)/blockCols+b]
+			d, scale := tensor.Half(binary.LittleEndian.Uint16(block)), in.scales[(token*cols)/blockCols+b]
 			for j := range s {
 				var sum int
 				for i := 4 * j; i < 4*j+4; i++ {

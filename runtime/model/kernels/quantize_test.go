@@ -7,11 +7,13 @@ import (
 	"os"
 	"slices"
 	"testing"
+
+	"github.com/fanoutbench/fanoutbench/runtime/model/tensor"
 )
 
 func TestEveryHalfThereAndBack(t *testing.T) {
 	for h := range 1 << 16 {
-		x := fromHalf(uint16(h))
+		x := tensor.Half(uint16(h))
 		if got := toHalf(x); got != uint16(h) && (x == x || got&0x7c00 != 0x7c00 || got&0x3ff == 0) {
 			t.Fatalf("half %#04x is %v, and that %#04x", h, x, got)
 		}
@@ -23,7 +25,7 @@ func TestHalfIsTheNearest(t *testing.T) {
 	r := random(11)
 	all := make([]float64, 0x7c01) // by bits, which have the order of the values; the last stands for what is infinite
 	for h := range all {
-		all[h] = float64(fromHalf(uint16(h)))
+		all[h] = float64(tensor.Half(uint16(h)))
 	}
 	all[0x7c00] = 65536
 	for n := range 200_000 {

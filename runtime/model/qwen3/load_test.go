@@ -1,39 +1,15 @@
 package qwen3
 
 import (
-	"encoding/json"
 	"math"
-	"os"
 	"path/filepath"
 	"reflect"
 	"testing"
+
+	"github.com/fanoutbench/fanoutbench/runtime/model/modeltest"
 )
 
-// loaded is what scripts/checkpoint_golden.py wrote of one model's files: the logits
-// of transformers, in float32, at every position.
-type loaded struct {
-	Name   string
-	Prompt []int64
-	Logits [][]float32
-}
-
 const files = "../checkpoint/testdata"
-
-func readLoaded(t *testing.T) []loaded {
-	t.Helper()
-	raw, err := os.ReadFile(filepath.Join(files, "logits.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var g struct{ Models []loaded }
-	if err := json.Unmarshal(raw, &g); err != nil {
-		t.Fatal(err)
-	}
-	if len(g.Models) != 4 {
-		t.Fatalf("%d models, want four", len(g.Models))
-	}
-	return g.Models
-}
 
 func load(t *testing.T, name string) (Config, *Weights) {
 	t.Helper()
@@ -47,7 +23,7 @@ func load(t *testing.T, name string) (Config, *Weights) {
 // Folders and GGUF files, Qwen3 and Llama, every dtype: logits are transformers' to
 // 1e-4, over the whole vocabulary at every position.
 func TestLogitsOfFilesAreThoseOfTransformers(t *testing.T) {
-	for _, g := range readLoaded(t) {
+	for _, g := range modeltest.Goldens(t, files) {
 		c, w := load(t, g.Name)
 		c.Tokens = 0 // transformers knows no padding
 		logits := subject(c, w).Everywhere(t, g.Prompt)

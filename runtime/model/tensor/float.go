@@ -63,9 +63,11 @@ func nibbles(values []float32, packed []byte, value func(q float32) float32) {
 }
 
 // half is the F16 at the start of b.
-func half(b []byte) float32 {
-	h := uint32(binary.LittleEndian.Uint16(b))
-	sign, exponent, fraction := h>>15<<31, h>>10&31, h&1023
+func half(b []byte) float32 { return Half(binary.LittleEndian.Uint16(b)) }
+
+// Half is the F16 as a float32, exactly.
+func Half(h uint16) float32 {
+	sign, exponent, fraction := uint32(h)>>15<<31, uint32(h)>>10&31, uint32(h)&1023
 	switch exponent {
 	case 0: // the fraction alone, in units of 2^-24
 		return math.Float32frombits(sign | math.Float32bits(float32(fraction)/(1<<24)))

@@ -181,7 +181,7 @@ func (a *api) admissions(e *exchange) error {
 
 // metrics answers GET /metrics.
 func (a *api) metrics(e *exchange) error {
-	if err := unlessUnsupported(e.rc.SetWriteDeadline(time.Now().Add(a.WriteTimeout))); err != nil {
+	if err := e.limitWrite(); err != nil {
 		return err
 	}
 	a.Metrics.ServeHTTP(e.w, e.r)

@@ -128,12 +128,18 @@ func (s settings) schedule() load.Spec {
 	return load.Spec{Seed: s.seed, Distribution: s.distribution, RPS: s.rps, Seconds: s.seconds, Unique: 1, Shards: 1}
 }
 
-func send(ctx context.Context, s settings, out io.Writer) error {
+// run sends by the settings' schedule.
+func (s settings) run(ctx context.Context) (load.Schedule, load.Result, error) {
 	schedule, err := load.NewSchedule(s.schedule())
 	if err != nil {
-		return err
+		return load.Schedule{}, load.Result{}, err
 	}
 	r, err := load.Run(ctx, schedule, s.target(), s.bodies(), nil)
+	return schedule, r, err
+}
+
+func send(ctx context.Context, s settings, out io.Writer) error {
+	schedule, r, err := s.run(ctx)
 	if err != nil {
 		return err
 	}

@@ -61,11 +61,7 @@ func stalling(set settings, in io.Reader, out io.Writer) error {
 
 // open prints the latencies of an open loop, from the intended times.
 func open(ctx context.Context, s settings, out io.Writer) error {
-	schedule, err := load.NewSchedule(s.schedule())
-	if err != nil {
-		return err
-	}
-	r, err := load.Run(ctx, schedule, s.target(), s.bodies(), nil)
+	_, r, err := s.run(ctx)
 	if err != nil {
 		return err
 	}

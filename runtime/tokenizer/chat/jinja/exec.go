@@ -100,11 +100,16 @@ func (s *filterStmt) exec(st *state) (signal, error) {
 	if err != nil {
 		return proceed, err
 	}
+	return proceed, st.show(v)
+}
+
+// show writes a value's text.
+func (st *state) show(v value) error {
 	text, err := st.str(v)
 	if err != nil {
-		return proceed, err
+		return err
 	}
-	return proceed, st.write(text)
+	return st.write(text)
 }
 
 func (s *withStmt) exec(st *state) (signal, error) {
@@ -147,11 +152,7 @@ func (s *callStmt) exec(st *state) (signal, error) {
 	if err != nil {
 		return proceed, err
 	}
-	text, err := st.str(v)
-	if err != nil {
-		return proceed, err
-	}
-	return proceed, st.write(text)
+	return proceed, st.show(v)
 }
 
 // function is the macro as it is defined in a scope, whose later changes it sees.

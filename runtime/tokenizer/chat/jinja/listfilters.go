@@ -314,10 +314,7 @@ func batchFilter(st *state, v value, a args) (value, error) {
 	if err != nil {
 		return nil, err
 	}
-	n, err := intOr("batch", p[0], 0)
-	if err == nil && (n < 1 || n > mostRange) {
-		err = fmt.Errorf("batch() got %d, expected 1 to %d", n, mostRange)
-	}
+	n, err := pieces("batch", p[0])
 	if err != nil {
 		return nil, err
 	}
@@ -333,16 +330,22 @@ func batchFilter(st *state, v value, a args) (value, error) {
 	return out, err
 }
 
+// pieces is a filter's number of elements or of lists.
+func pieces(filter string, v value) (int64, error) {
+	n, err := intOr(filter, v, 0)
+	if err == nil && (n < 1 || n > mostRange) {
+		err = fmt.Errorf("%s() got %d, expected 1 to %d", filter, n, mostRange)
+	}
+	return n, err
+}
+
 // sliceFilter cuts elements into n lists, the first ones longer by one where they do not go up.
 func sliceFilter(st *state, v value, a args) (value, error) {
 	p, err := a.bind("slice", "*slices", "fill_with")
 	if err != nil {
 		return nil, err
 	}
-	n, err := intOr("slice", p[0], 0)
-	if err == nil && (n < 1 || n > mostRange) {
-		err = fmt.Errorf("slice() got %d, expected 1 to %d", n, mostRange)
-	}
+	n, err := pieces("slice", p[0])
 	if err == nil {
 		err = st.spend(int(n))
 	}
