@@ -107,7 +107,7 @@ func (t Trial) check() error {
 	if t.StartedAt.IsZero() {
 		return unwanted("started_at", t.StartedAt, "a time")
 	}
-	if err := t.Disturbance.check(); err != nil {
+	if err := t.Disturbance.Check(); err != nil {
 		return err
 	}
 	if err := checkHash("work_sha256", t.WorkSHA256); err != nil {

@@ -88,6 +88,15 @@ func growth(before, after *int64) *int64 {
 	return &d
 }
 
+// StealMS is the steal time in milliseconds; nil where it is not known.
+func (d *Disturbance) StealMS() *float64 {
+	if d == nil || d.StealTicks == nil {
+		return nil
+	}
+	ms := 10 * float64(*d.StealTicks)
+	return &ms
+}
+
 // known is nil if d holds nothing: there is one way to write that.
 func (d *Disturbance) known() *Disturbance {
 	if d == nil || *d == (Disturbance{}) {
@@ -96,8 +105,8 @@ func (d *Disturbance) known() *Disturbance {
 	return d
 }
 
-// check holds a disturbance against what can be true of any.
-func (d *Disturbance) check() error {
+// Check holds a disturbance, which may be nil, against what can be true of any.
+func (d *Disturbance) Check() error {
 	if d == nil {
 		return nil
 	}

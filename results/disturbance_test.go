@@ -81,7 +81,7 @@ func TestDisturbanceUnknown(t *testing.T) {
 func TestDisturbanceOfThisProcess(t *testing.T) {
 	pids := []int{os.Getpid()}
 	d := ReadDisturbance("/", pids).Until(ReadDisturbance("/", pids))
-	if err := d.check(); err != nil {
+	if err := d.Check(); err != nil {
 		t.Error(err)
 	}
 	_, err := os.Stat("/proc/self/task")

@@ -95,6 +95,9 @@ func (t Trial) check() error {
 	if err := t.Judged.check(); err != nil {
 		return err
 	}
+	if err := t.Disturbance.Check(); err != nil {
+		return err
+	}
 	switch {
 	case t.StartedAt.IsZero():
 		return form.Unwanted("started_at", t.StartedAt, "a time")

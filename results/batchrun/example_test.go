@@ -139,3 +139,6 @@ func exampleRun(t *testing.T, p Plan, change func(*Trial, []Request)) (string, R
 	}
 	return r.Dir(), result
 }
+
+// stolen is a disturbance of so many ticks that the host took.
+func stolen(ticks int64) *results.Disturbance { return &results.Disturbance{StealTicks: &ticks} }

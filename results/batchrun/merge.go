@@ -177,7 +177,7 @@ func (m *merging) planOf(shards []*Folder, sums map[*Folder]string) error {
 // sender's work added up.
 func mergedTrial(shards []*Folder, i int) (Trial, []Request) {
 	t := shards[0].Trials[i]
-	t.Parts, t.Valid, t.Reasons, t.WallMS, t.Sender = nil, true, nil, 0, Sender{Priority: true}
+	t.Parts, t.Valid, t.Reasons, t.WallMS, t.Sender, t.Disturbance = nil, true, nil, 0, Sender{Priority: true}, nil
 	if t.Judged != nil {
 		t.Judged = &Judged{LatenessLimitMS: math.Inf(1), InFlight: make([]float64, len(t.Judged.InFlight))}
 	}

@@ -197,23 +197,25 @@ type Lateness struct {
 
 // Trial is one line of trials.jsonl: one arm's pass through one cell in one round.
 type Trial struct {
-	Round     int         `json:"round"`
-	Cell      int         `json:"cell"`
-	Arm       string      `json:"arm"`
-	Position  int         `json:"position"` // 0: ran first of the two
-	StartedAt time.Time   `json:"started_at"`
-	WallMS    float64     `json:"wall_ms"`          // to the last answer
-	Fresh     bool        `json:"fresh"`            // its server was started for this round
-	Requests  int         `json:"requests"`         // lines in raw.jsonl
-	Failed    int         `json:"failed"`           // those with an error
-	Unsent    int         `json:"unsent"`           // those of them without sent_ms
-	Lateness  *Lateness   `json:"lateness"`         // null where nothing was sent
-	Valid     bool        `json:"valid"`            // as the sender judged
-	Reasons   []string    `json:"reasons"`          // why not
-	Judged    *Judged     `json:"judged,omitempty"` // by what
-	Sender    Sender      `json:"sender"`
-	Parts     []TrialPart `json:"parts,omitempty"` // of a merged run, by shard
-	Evidence  string      `json:"evidence"`        // where prefills and items come from: "admissions", "log", or "" for nowhere
+	Round     int       `json:"round"`
+	Cell      int       `json:"cell"`
+	Arm       string    `json:"arm"`
+	Position  int       `json:"position"` // 0: ran first of the two
+	StartedAt time.Time `json:"started_at"`
+	WallMS    float64   `json:"wall_ms"`          // to the last answer
+	Fresh     bool      `json:"fresh"`            // its server was started for this round
+	Requests  int       `json:"requests"`         // lines in raw.jsonl
+	Failed    int       `json:"failed"`           // those with an error
+	Unsent    int       `json:"unsent"`           // those of them without sent_ms
+	Lateness  *Lateness `json:"lateness"`         // null where nothing was sent
+	Valid     bool      `json:"valid"`            // as the sender judged
+	Reasons   []string  `json:"reasons"`          // why not
+	Judged    *Judged   `json:"judged,omitempty"` // by what
+	Sender    Sender    `json:"sender"`
+	// What went on beside it on the sender's machine; absent where nothing is known, and of a merged run.
+	Disturbance *results.Disturbance `json:"disturbance,omitempty"`
+	Parts       []TrialPart          `json:"parts,omitempty"` // of a merged run, by shard
+	Evidence    string               `json:"evidence"`        // where prefills and items come from: "admissions", "log", or "" for nowhere
 }
 
 // Arm is one arm as it ran.

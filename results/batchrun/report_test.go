@@ -57,6 +57,7 @@ func TestReports(t *testing.T) {
 	late, _ := exampleRun(t, examplePlan(3), func(trial *Trial, q []Request) {
 		if trial.Cell == 2 && trial.Round == 1 {
 			trial.Valid, trial.Reasons = false, []string{"lateness: the 99th percentile is 3 ms, want at most 1 ms"}
+			trial.Disturbance = stolen(7)
 			q[5].Error, q[5].Status, q[5].DoneMS = "timed out", 0, nil
 		}
 	})

@@ -225,8 +225,8 @@ func listed(bins []Bin) string {
 func (f *Folder) senders() Section {
 	s := Section{
 		Title: "Sender", Left: []int{0, 1, 2},
-		Head:  []string{"cell", "arm", "valid", "lateness p99 ms", "max ms", "in flight", "unsent", "failed", "CPU ms", "GC pauses", "worst ms"},
-		Below: "the worst of the rounds, but for unsent, failed, CPU and GC pauses, which are sums; lateness: sending after the intended time.",
+		Head:  []string{"cell", "arm", "valid", "lateness p99 ms", "max ms", "in flight", "unsent", "failed", "CPU ms", "GC pauses", "worst ms", "taken ms"},
+		Below: "the worst of the rounds, but for unsent, failed, CPU and GC pauses, which are sums; lateness: sending after the intended time; taken: by the host, of all processors, a sum too.",
 	}
 	for cell, c := range f.Plan.Cells {
 		for _, arm := range []string{Reference, Candidate} {
@@ -239,6 +239,7 @@ func (f *Folder) senders() Section {
 func (f *Folder) sender(cell int, c Cell, arm string) []string {
 	var valid, n, inFlight, unsent, failed, pauses int
 	var p99, most, cpu, worst float64
+	var taken *float64 // nil: of no trial known
 	for _, t := range f.Trials {
 		if t.Cell != cell || t.Arm != arm {
 			continue
@@ -251,9 +252,15 @@ func (f *Folder) sender(cell int, c Cell, arm string) []string {
 		}
 		inFlight, worst = max(inFlight, t.Sender.MaxInFlight), math.Max(worst, t.Sender.GCWorstMS)
 		unsent, failed, pauses, cpu = unsent+t.Unsent, failed+t.Failed, pauses+t.Sender.GCPauses, cpu+t.Sender.CPUMS
+		if ms := t.Disturbance.StealMS(); ms != nil {
+			if taken != nil {
+				*ms += *taken
+			}
+			taken = ms
+		}
 	}
 	return []string{
 		c.String(), arm, fmt.Sprintf("%d/%d", valid, n), table.Significant(&p99, 3), table.Significant(&most, 3), strconv.Itoa(inFlight),
-		strconv.Itoa(unsent), strconv.Itoa(failed), table.Significant(&cpu, 3), strconv.Itoa(pauses), table.Significant(&worst, 3),
+		strconv.Itoa(unsent), strconv.Itoa(failed), table.Significant(&cpu, 3), strconv.Itoa(pauses), table.Significant(&worst, 3), table.Significant(taken, 3),
 	}
 }

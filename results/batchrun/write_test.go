@@ -67,6 +67,7 @@ func TestAppendRefuses(t *testing.T) {
 		"invalid, no reason":  {func(t *Trial, _ []Request) { t.Valid = false }, "reasons is"},
 		"reason, valid":       {func(t *Trial, _ []Request) { t.Reasons = []string{"late"} }, "reasons is"},
 		"negative CPU":        {func(t *Trial, _ []Request) { t.Sender.CPUMS = -1 }, "sender.cpu_ms is -1"},
+		"negative steal":      {func(t *Trial, _ []Request) { t.Disturbance = stolen(-1) }, "disturbance.steal_ticks is -1"},
 		"unknown evidence":    {func(t *Trial, _ []Request) { t.Evidence = "rumour" }, `evidence is "rumour"`},
 		"another place":       {func(_ *Trial, q []Request) { q[3].Index = 2 }, "request 3: place"},
 		"unknown body":        {func(_ *Trial, q []Request) { q[3].Body = 5 }, "body is 5, want 0 to 4"},

@@ -3,11 +3,14 @@ package batchdriver
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/fanoutbench/fanoutbench/cmd/internal/load"
 	"github.com/fanoutbench/fanoutbench/cmd/internal/scoring"
+	"github.com/fanoutbench/fanoutbench/results"
 	"github.com/fanoutbench/fanoutbench/results/batchrun"
 )
 
@@ -20,6 +23,7 @@ type loaded struct {
 	result  load.Result
 	answers map[int]scoring.Answer
 	judged  *load.Validity // nil of a single cell
+	beside  *results.Disturbance
 }
 
 // trial gives one cell to one arm and records what came of it.
@@ -47,7 +51,7 @@ func (d *driver) trial(ctx context.Context, slot batchrun.Slot) error {
 	record := batchrun.Trial{
 		Round: slot.Round, Cell: slot.Cell, Arm: slot.Arm, Position: slot.Position,
 		StartedAt: t.result.Start, WallMS: 1000 * t.result.Wall, Fresh: server.Arm.Started() && !server.used,
-		Sender: sender(t.result.Self), Evidence: from,
+		Sender: sender(t.result.Self), Disturbance: t.beside, Evidence: from,
 	}
 	record.Reasons = d.reasons(t)
 	record.Valid = len(record.Reasons) == 0
@@ -102,9 +106,11 @@ func (d *driver) send(ctx context.Context, t *loaded, server *running) error {
 		return err
 	}
 	s := d.schedules[[2]int{t.slot.Round, t.slot.Cell}]
+	begin := results.ReadDisturbance("/", nil)
 	if t.result, err = load.Run(ctx, named(s), target, all, check); err != nil {
 		return err
 	}
+	t.beside = begin.Until(results.ReadDisturbance("/", nil))
 	copy(t.body, s.Request)
 	v := load.Judge(s, t.result, d.conf.limits())
 	t.judged = &v
@@ -124,7 +130,7 @@ func named(s load.Schedule) load.Schedule {
 // reasons say why a trial is not valid.
 func (d *driver) reasons(t *loaded) []string {
 	if t.judged != nil {
-		return t.judged.Reasons
+		return withTaken(t.judged.Reasons, t.beside)
 	}
 	failed, first := 0, ""
 	for _, s := range t.result.Sent {
@@ -138,6 +144,22 @@ func (d *driver) reasons(t *loaded) []string {
 		return nil
 	}
 	return []string{fmt.Sprintf("%s: %d of %d requests failed, the first: %s", load.RuleErrors, failed, len(t.result.Sent), first)}
+}
+
+// withTaken adds to a reason about lateness what the host took meanwhile, where it took something: a thread
+// whose processor is away cannot send.
+func withTaken(reasons []string, beside *results.Disturbance) []string {
+	ms := beside.StealMS()
+	if ms == nil || *ms == 0 {
+		return reasons
+	}
+	told := slices.Clone(reasons)
+	for i, r := range told {
+		if strings.HasPrefix(r, load.RuleLateness+":") {
+			told[i] = fmt.Sprintf("%s; the host took %.0f ms of processor time meanwhile", r, *ms)
+		}
+	}
+	return told
 }
 
 // records are the requests as raw.jsonl has them, without what the server knows.
