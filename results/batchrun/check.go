@@ -87,6 +87,7 @@ func (t Trial) check() error {
 		{"wall_ms", t.WallMS}, {"sender.cpu_ms", t.Sender.CPUMS}, {"sender.gc_pause_ms", t.Sender.GCPauseMS}, {"sender.gc_worst_pause_ms", t.Sender.GCWorstMS},
 		{"sender.gc_pauses", float64(t.Sender.GCPauses)}, {"sender.max_in_flight", float64(t.Sender.MaxInFlight)}, {"sender.goroutines", float64(t.Sender.Goroutines)},
 		{"sender.processors", float64(t.Sender.Processors)}, {"sender.connections", float64(t.Sender.Connections)}, {"sender.redialled", float64(t.Sender.Redialled)},
+		{"sender.stood_in", float64(t.Sender.StoodIn)},
 	} {
 		if !finite(f.value) || f.value < 0 {
 			return form.Unwanted(f.name, f.value, "a finite number, 0 or more")

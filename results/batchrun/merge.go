@@ -224,7 +224,7 @@ func (s Sender) and(o Sender) Sender {
 	}
 	return Sender{
 		CPUMS: s.CPUMS + o.CPUMS, GCPauses: s.GCPauses + o.GCPauses, GCPauseMS: s.GCPauseMS + o.GCPauseMS, GCWorstMS: math.Max(s.GCWorstMS, o.GCWorstMS),
-		MaxInFlight: s.MaxInFlight + o.MaxInFlight, Goroutines: s.Goroutines + o.Goroutines, Connections: s.Connections + o.Connections, Redialled: s.Redialled + o.Redialled,
+		MaxInFlight: s.MaxInFlight + o.MaxInFlight, Goroutines: s.Goroutines + o.Goroutines, Connections: s.Connections + o.Connections, Redialled: s.Redialled + o.Redialled, StoodIn: s.StoodIn + o.StoodIn,
 		Descriptors: descriptors, Raised: s.Raised || o.Raised, Priority: s.Priority && o.Priority, Processors: s.Processors + o.Processors, Notes: notes,
 	}
 }

@@ -167,14 +167,15 @@ type Sender struct {
 	GCPauseMS   float64 `json:"gc_pause_ms"`       // all together
 	GCWorstMS   float64 `json:"gc_worst_pause_ms"` // the longest
 	MaxInFlight int     `json:"max_in_flight"`
-	Goroutines  int     `json:"goroutines"`      // at most
-	Connections int     `json:"connections"`     // opened for the trial
-	Redialled   int     `json:"redialled"`       // requests whose connection had been closed before a byte of them was written
-	Descriptors uint64  `json:"descriptors"`     // limit in force; 0: not known
-	Raised      bool    `json:"raised"`          // that limit was raised for the run
-	Priority    bool    `json:"priority"`        // the dispatching thread ran before others, by policy or by priority
-	Processors  int     `json:"processors"`      // that the sender might use; 0: not known
-	Notes       string  `json:"notes,omitempty"` // what else has to be known
+	Goroutines  int     `json:"goroutines"`         // at most
+	Connections int     `json:"connections"`        // opened for the trial
+	Redialled   int     `json:"redialled"`          // requests whose connection had been closed before a byte of them was written
+	Descriptors uint64  `json:"descriptors"`        // limit in force; 0: not known
+	Raised      bool    `json:"raised"`             // that limit was raised for the run
+	Priority    bool    `json:"priority"`           // the dispatching thread ran before others, by policy or by priority
+	Processors  int     `json:"processors"`         // that the sender might use; 0: not known
+	StoodIn     int     `json:"stood_in,omitempty"` // requests that the second dispatching thread sent, the first being late
+	Notes       string  `json:"notes,omitempty"`    // what else has to be known
 }
 
 // Judged is what the sender's judgement went by, of an open loop.

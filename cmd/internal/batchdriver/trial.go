@@ -233,7 +233,7 @@ func arrivals(s load.Sent, a scoring.Answer) (chunks, tokens []float64) {
 func sender(s load.Self) batchrun.Sender {
 	return batchrun.Sender{
 		CPUMS: 1000 * s.CPU, GCPauses: s.GCPauses.Count, GCPauseMS: 1000 * s.GCPauses.Total, GCWorstMS: 1000 * s.GCPauses.Worst,
-		MaxInFlight: s.MaxInFlight, Goroutines: s.Goroutines, Connections: s.Connections, Redialled: s.RedialledCount,
+		MaxInFlight: s.MaxInFlight, Goroutines: s.Goroutines, Connections: s.Connections, Redialled: s.RedialledCount, StoodIn: s.StoodIn,
 		Descriptors: s.Descriptors.Limit, Raised: s.Descriptors.Raised, Priority: s.Priority, Processors: s.Processors,
 	}
 }

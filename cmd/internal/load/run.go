@@ -16,13 +16,15 @@ const lead = 20 * time.Millisecond
 // last one has ended; its error is the request's. The error of Run is that nothing could be measured,
 // or that the context ended; with the latter the result holds what there is.
 func Run(ctx context.Context, s Schedule, t Target, bodies [][]byte, check func(Sent) error) (Result, error) {
-	return runWith(ctx, s, t, bodies, check, way{clock: realClock})
+	return runWith(ctx, s, t, bodies, check, way{clock: realClock, standby: runtime.NumCPU() > 1})
 }
 
-// way is how the requests are sent: by which clock, and whether each waits for the one before.
+// way is how the requests are sent: by which clock, whether each waits for the one before, and whether a second
+// dispatcher stands by.
 type way struct {
 	clock      func(start time.Time) clock
 	sequential bool
+	standby    bool
 }
 
 func realClock(start time.Time) clock { return preciseClock{start} }
@@ -40,7 +42,7 @@ func runWith(ctx context.Context, s Schedule, t Target, bodies [][]byte, check f
 	if w.sequential {
 		x.turns, x.idle.ahead = make(chan struct{}, len(s.At)), 1 // room for those that are abandoned, too
 	}
-	result, err := x.run(ctx, w.clock)
+	result, err := x.run(ctx, w)
 	if err != nil {
 		return result, err
 	}
@@ -51,7 +53,7 @@ func runWith(ctx context.Context, s Schedule, t Target, bodies [][]byte, check f
 	return result, nil
 }
 
-func (s *sender) run(ctx context.Context, newClock func(time.Time) clock) (Result, error) {
+func (s *sender) run(ctx context.Context, w way) (Result, error) {
 	opening, stopOpening := context.WithCancel(ctx)
 	defer stopOpening()
 	before, err := takeUsage()
@@ -69,7 +71,7 @@ func (s *sender) run(ctx context.Context, newClock func(time.Time) clock) (Resul
 	if mono > 0 {
 		mono += start.Sub(now).Seconds()
 	}
-	s.clock = newClock(start)
+	s.clock = w.clock(start)
 	for _, c := range first {
 		s.launch(c)
 		s.idle.put(c)
@@ -79,7 +81,10 @@ func (s *sender) run(ctx context.Context, newClock func(time.Time) clock) (Resul
 	defer unhook()
 	var workers sync.WaitGroup
 	workers.Go(func() { s.keepOpen(opening) })
-	workers.Go(func() { s.dispatch(ctx) })
+	workers.Go(func() { s.dispatch(ctx, !w.standby) })
+	if w.standby {
+		workers.Go(func() { s.standBy(ctx) })
+	}
 	s.pending.Wait()
 	stopOpening()
 	workers.Wait()

@@ -270,3 +270,51 @@ func listen(t *testing.T, serve func(net.Conn)) Target {
 	})
 	return to("http://" + l.Addr().String())
 }
+
+// stuckClock holds the dispatcher at one time until it is let go, as a host does that takes its processor away.
+type stuckClock struct {
+	clock
+	at  float64
+	let chan struct{}
+}
+
+func (c stuckClock) Until(t float64) bool {
+	if t >= c.at {
+		<-c.let
+	}
+	return c.clock.Until(t)
+}
+
+// While the dispatcher is held up the standby sends every request, each once and in order; the dispatcher sends
+// none of them again when it is back.
+func TestStandby(t *testing.T) {
+	n, err := StartNullServer("127.0.0.1:0", []byte("{}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer n.Close()
+	s, bodies := unique(t, 400, 0.5)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	stuck := stuckClock{at: s.At[3], let: make(chan struct{})}
+	go func() { // lets the dispatcher go when all have been served: without a standby, never
+		for int(n.Served()) < len(s.At) && ctx.Err() == nil {
+			time.Sleep(time.Millisecond)
+		}
+		close(stuck.let)
+	}()
+	clock := func(start time.Time) clock { stuck.clock = realClock(start); return stuck }
+	r, err := runWith(ctx, s, to(n.URL()), bodies, nil, way{clock: clock, standby: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	wholeRecords(t, s, r)
+	if int(n.Served()) != len(s.At) || r.Self.StoodIn < len(s.At)-3 {
+		t.Errorf("%d served of %d requests, %d by the standby; want all, and all but the first three by the standby at least", n.Served(), len(s.At), r.Self.StoodIn)
+	}
+	for i := 4; i < len(s.At); i++ {
+		if *r.Sent[i].Sent < *r.Sent[i-1].Sent {
+			t.Errorf("request %d was sent at %v, before the one before it (%v)", i, *r.Sent[i].Sent, *r.Sent[i-1].Sent)
+		}
+	}
+}

@@ -43,7 +43,9 @@ func (s *sender) account(before, after use) {
 	s.self.GCPauses = pausesBetween(before, after)
 	s.self.Connections = int(s.opened.Load())
 	s.self.AnswerBytes = s.answerBytes.Load()
-	s.self.Goroutines = s.goroutines
+	s.self.Goroutines = int(s.goroutines.Load())
+	s.self.MaxInFlight = int(s.most.Load())
+	s.self.StoodIn = int(s.stoodIn.Load())
 	var late []float64
 	for _, r := range s.records {
 		if l, ok := r.Lateness(); ok {

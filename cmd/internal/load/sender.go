@@ -7,7 +7,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -39,7 +38,10 @@ type sender struct {
 	opened      atomic.Int64
 	answerBytes atomic.Int64
 	last        lastEnd
-	goroutines  int
+	next        atomic.Int64 // the first request that no dispatcher has taken
+	most        atomic.Int64 // requests in flight
+	goroutines  atomic.Int64 // at most
+	stoodIn     atomic.Int64 // requests that the standby sent
 }
 
 // lastEnd is when the last request ended.
@@ -114,46 +116,6 @@ func (t Target) head() (address string, head []byte, err error) {
 		return "", nil, fmt.Errorf("load: headers: %w", err)
 	}
 	return net.JoinHostPort(u.Hostname(), port), b.Bytes(), nil
-}
-
-// dispatch sends each request when it is due. It never waits for an answer, nor for a connection.
-func (s *sender) dispatch(ctx context.Context) {
-	s.self.Priority = lockThread()
-	for i := range s.records {
-		s.await(ctx, i)
-		if ctx.Err() != nil {
-			s.abandon(i, context.Cause(ctx))
-			return
-		}
-		if n := int(s.inFlight.Add(1)); n > s.self.MaxInFlight {
-			s.self.MaxInFlight = n
-		}
-		s.send(ctx, i)
-		if i%16 == 0 {
-			s.goroutines = max(s.goroutines, runtime.NumGoroutine())
-		}
-	}
-}
-
-// await returns when request i is due, or the context has ended.
-func (s *sender) await(ctx context.Context, i int) {
-	for ctx.Err() == nil && !s.clock.Until(s.records[i].Intended) {
-	}
-	if s.turns == nil {
-		return
-	}
-	if i > 0 {
-		<-s.turns
-	}
-	s.records[i].Intended = s.clock.Now()
-}
-
-// abandon ends the requests from i on, which are not sent any more.
-func (s *sender) abandon(i int, why error) {
-	for ; i < len(s.records); i++ {
-		s.inFlight.Add(1)
-		s.finish(i, s.clock.Now(), fmt.Sprintf("not sent: %v", why))
-	}
 }
 
 // send gives the request to an idle connection, or has one opened for it.

@@ -80,6 +80,7 @@ type Self struct {
 	MaxInFlight    int
 	Connections    int // opened, those opened ahead included
 	Descriptors    Descriptors
+	StoodIn        int  // requests that the second dispatcher sent
 	Goroutines     int  // at most, as seen at each send
 	Priority       bool // the dispatching thread ran before others
 	Processors     int  // GOMAXPROCS during the run

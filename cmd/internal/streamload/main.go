@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/fanoutbench/fanoutbench/cmd/internal/cpuclock"
+	"github.com/fanoutbench/fanoutbench/results"
 )
 
 func main() {
@@ -71,6 +72,7 @@ func measure(ctx context.Context, out io.Writer, s *server, c Config, every time
 	if err != nil {
 		return err
 	}
+	beside := results.ReadDisturbance("/", nil)
 	watching, stop := context.WithCancel(ctx)
 	watched := make(chan struct{})
 	go func() { s.watch(watching, p, every); close(watched) }()
@@ -80,6 +82,7 @@ func measure(ctx context.Context, out io.Writer, s *server, c Config, every time
 	if err != nil {
 		return err
 	}
+	taken := beside.Until(results.ReadDisturbance("/", nil)).StealMS()
 	after, err := s.usages()
 	if err != nil {
 		return err
@@ -91,6 +94,9 @@ func measure(ctx context.Context, out io.Writer, s *server, c Config, every time
 	p.result(r, step)
 	p.usage(before, after, r.Seconds)
 	p.line("client", "%.2f cores", (ownAfter-own).Seconds()/r.Seconds)
+	if taken != nil {
+		p.line("taken by the host", "%.2f cores", *taken/1000/r.Seconds)
+	}
 	rows, err := s.rows(ctx)
 	if err != nil {
 		return err
