@@ -13,6 +13,7 @@ import (
 // from when they arrive. A prefill batch has room for few of them: of those that are admitted together all
 // room is set aside, of those that run already a share, which turns out to be too little.
 func TestRetraction(t *testing.T) {
+	t.Parallel()
 	const requests, tokens = 12, 400
 	for _, way := range [][]string{nil, {"--schedule-policy", "lpm"}, {"--page-size", "16", "--chunked-prefill-size", "64", "--enable-mixed-chunk"}} {
 		t.Run(strings.Join(way, " "), func(t *testing.T) {
