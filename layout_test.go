@@ -85,7 +85,7 @@ var rules = []rule{
 
 	// No code, only tests: of the tree and its README, of the Python programs, and of the example, which
 	// runs as a process.
-	{packages: "scripts"},
+	{packages: "scripts/..."},
 	{packages: ".", tests: []string{"results/...", "stats/...", "protocol/..."}},
 	{packages: "examples", tests: harness},
 	{packages: "deploy", tests: []string{"results/..."}},
