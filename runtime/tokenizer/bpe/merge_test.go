@@ -48,7 +48,7 @@ func TestMergesTwin(t *testing.T) {
 		}
 		merged += len(ids) + 1 - len(got)
 	}
-	if merged < 10000 {
+	if merged < cases(10000) {
 		t.Errorf("only %d merges were made", merged)
 	}
 }

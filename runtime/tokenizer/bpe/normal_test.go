@@ -27,7 +27,7 @@ func TestNFCTwin(t *testing.T) {
 			changed++
 		}
 	}
-	if changed < 2000 {
+	if changed < cases(2000) {
 		t.Errorf("only %d texts were changed", changed)
 	}
 }
