@@ -13,8 +13,18 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fanoutbench/fanoutbench/cmd/internal/cli"
 	"github.com/fanoutbench/fanoutbench/cmd/internal/serve"
 	"github.com/fanoutbench/fanoutbench/results/batchrun"
+)
+
+// The exit statuses by short names.
+const (
+	exitOK           = cli.ExitOK
+	exitRegression   = cli.ExitRegression
+	exitUsage        = cli.ExitUsage
+	exitInconclusive = cli.ExitInconclusive
+	exitInvalid      = cli.ExitInvalid
 )
 
 // envMain makes the test binary the program itself.

@@ -18,9 +18,19 @@ import (
 	"time"
 
 	"github.com/fanoutbench/fanoutbench/cmd/internal/arm"
+	"github.com/fanoutbench/fanoutbench/cmd/internal/cli"
 	"github.com/fanoutbench/fanoutbench/cmd/internal/worker/faulty"
 	"github.com/fanoutbench/fanoutbench/results"
 	"github.com/fanoutbench/fanoutbench/results/htmlreport"
+)
+
+// The exit statuses by short names.
+const (
+	exitOK           = cli.ExitOK
+	exitRegression   = cli.ExitRegression
+	exitUsage        = cli.ExitUsage
+	exitInconclusive = cli.ExitInconclusive
+	exitInvalid      = cli.ExitInvalid
 )
 
 // The tests run this very test binary as the program: with envPIDs set it is
@@ -72,7 +82,7 @@ func TestMain(m *testing.M) {
 		if err == nil {
 			err = faulty.Run(context.Background(), os.Stdin, os.Stdout, f)
 		}
-		os.Exit(status(os.Stderr, err))
+		os.Exit(cli.Status(os.Stderr, "fanoutbench", err))
 	case role == "driver" && os.Getenv(envLimit) != "":
 		if err := limitFiles(os.Getenv(envLimit)); err != nil {
 			fmt.Fprintln(os.Stderr, err)
@@ -321,7 +331,7 @@ func (p *program) failed(as string) *results.Failure {
 	for _, format := range append([]string{htmlreport.Format}, results.Formats...) {
 		var b bytes.Buffer
 		err := run(p.t.Context(), nil, &b, io.Discard, []string{"report", p.output, "--format", format})
-		if status(io.Discard, err) != exitInvalid {
+		if cli.Status(io.Discard, "fanoutbench", err) != exitInvalid {
 			p.t.Errorf("report --format %s: %v, want exit status %d", format, err, exitInvalid)
 		}
 		switch text := b.String(); format {
