@@ -53,12 +53,13 @@ var rules = []rule{
 	{packages: "stats/...", own: true},
 	{packages: "results/...", imports: []string{"stats/...", "protocol/..."}, own: true},
 
+	{packages: "runtime/jsoncheck"},
 	{packages: "runtime/wire/...", tests: runtime, own: true},
 	{packages: "runtime/transport/...", tests: runtime, own: true},
-	{packages: "runtime/tokenizer/...", tests: runtime, own: true},
+	{packages: "runtime/tokenizer/...", imports: []string{"runtime/jsoncheck"}, tests: runtime, own: true},
 	{packages: "runtime/sampling", imports: []string{"runtime/model"}, tests: runtime},
 	{packages: "runtime/model/sim", imports: []string{"runtime/model", "runtime/sampling", "runtime/tokenizer"}, tests: runtime},
-	{packages: "runtime/model/...", tests: runtime, own: true},
+	{packages: "runtime/model/...", imports: []string{"runtime/jsoncheck"}, tests: runtime, own: true},
 	{packages: "runtime/kvcache/...", tests: runtime, own: true},
 	{packages: "runtime/detokenizer/...", imports: []string{"runtime/tokenizer"}, tests: runtime, own: true},
 	{packages: "runtime/scheduler/...", imports: []string{"runtime/model", "runtime/kvcache"}, tests: runtime, own: true},
@@ -66,7 +67,7 @@ var rules = []rule{
 	{packages: "runtime/router/...", imports: []string{"runtime/wire/...", "runtime/transport/..."}, tests: runtime, own: true},
 	{packages: "runtime/server/...", imports: []string{
 		"runtime/wire/...", "runtime/transport/...", "runtime/tokenizer/...", "runtime/detokenizer", "runtime/fanout/...", "runtime/router/...", "runtime/scheduler",
-		"runtime/model/...", "runtime/sampling",
+		"runtime/model/...", "runtime/sampling", "runtime/jsoncheck",
 	}, tests: runtime, own: true},
 
 	{packages: "cmd/internal/controller/...", imports: with(harness, "runtime/wire/...", "runtime/transport/..."), tests: processes, own: true},
@@ -84,7 +85,7 @@ var rules = []rule{
 
 	// No code, only tests: of the tree and its README, of the Python programs, and of the example, which
 	// runs as a process.
-	{packages: "scripts"},
+	{packages: "scripts/..."},
 	{packages: ".", tests: []string{"results/...", "stats/...", "protocol/..."}},
 	{packages: "examples", tests: harness},
 	{packages: "deploy", tests: []string{"results/..."}},

@@ -8,12 +8,16 @@ import (
 )
 
 // simulations is how many data sets a simulated figure takes, more of them in the
-// long suite. The seeds are fixed, so each holds always or never.
-func simulations(short, long int) int {
-	if os.Getenv("FANOUTBENCH_LONG") != "" {
+// long suite, and a quarter where an emulator computes them (-short). The seeds are
+// fixed, so each holds always or never.
+func simulations(usual, long int) int {
+	switch {
+	case os.Getenv("FANOUTBENCH_LONG") != "":
 		return long
+	case testing.Short():
+		return usual / 4
 	}
-	return short
+	return usual
 }
 
 // errorBound is four standard errors of a share.

@@ -9,6 +9,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/fanoutbench/fanoutbench/cmd/internal/cli"
 	"github.com/fanoutbench/fanoutbench/cmd/internal/servearm"
 	"github.com/fanoutbench/fanoutbench/results/batchrun"
 )
@@ -35,7 +36,7 @@ func (f *runFlags) arms(ctx context.Context, stderr io.Writer) (map[string]serve
 	}{{batchrun.Reference, f.reference, f.referenceSets}, {batchrun.Candidate, f.candidate, f.candidateSets}} {
 		set, err := options(f.sets, a.sets)
 		if err != nil {
-			return nil, usagef("%s: %w", a.name, err)
+			return nil, cli.Usagef("%s: %w", a.name, err)
 		}
 		arm, err := resolve(ctx, r, a.spec, set)
 		if err == nil && arm.Tree != nil {
@@ -50,7 +51,7 @@ func (f *runFlags) arms(ctx context.Context, stderr io.Writer) (map[string]serve
 	if len(f.sets)+len(f.referenceSets)+len(f.candidateSets) > 0 {
 		for name, arm := range arms {
 			if !arm.Ours() && (len(f.sets) == 0 || len(map[string][]string{batchrun.Reference: f.referenceSets, batchrun.Candidate: f.candidateSets}[name]) > 0) {
-				return nil, usagef("--%s-set means nothing to %s, which is no server of this module", name, arm.Spec)
+				return nil, cli.Usagef("--%s-set means nothing to %s, which is no server of this module", name, arm.Spec)
 			}
 		}
 	}
@@ -76,7 +77,7 @@ func resolve(ctx context.Context, r servearm.Resolver, spec string, set map[stri
 func ofArm(name string, err error) error {
 	var spec *servearm.SpecError
 	if errors.As(err, &spec) {
-		return usagef("%s: %w", name, err)
+		return cli.Usagef("%s: %w", name, err)
 	}
 	return fmt.Errorf("%s: %w", name, err)
 }

@@ -21,6 +21,7 @@ func against(t *testing.T, bad *fake, args ...string) *program {
 
 // Two servers that are none of this module, and do nothing wrong.
 func TestOtherServers(t *testing.T) {
+	t.Parallel()
 	f := against(t, &fake{}).run(exitOK).says("the scores' tolerance is").folder()
 	for _, name := range []string{batchrun.Reference, batchrun.Candidate} {
 		if a := f.Result.Arms[name]; a.Restart != batchrun.RestartNever || a.Kind != "url" {
@@ -36,6 +37,7 @@ func TestOtherServers(t *testing.T) {
 
 // A server that ends every connection after its answer is slower, not wrong.
 func TestClosesConnections(t *testing.T) {
+	t.Parallel()
 	f := against(t, &fake{close: true}).run(exitOK).folder()
 	for _, trial := range f.Trials {
 		if trial.Arm == batchrun.Candidate && trial.Sender.Connections < trial.Requests {
@@ -47,6 +49,7 @@ func TestClosesConnections(t *testing.T) {
 // Whatever a server does wrong makes the run invalid, and is said; the requests stay
 // in the records.
 func TestInvalid(t *testing.T) {
+	t.Parallel()
 	for name, k := range map[string]struct {
 		bad  *fake
 		args []string
@@ -72,6 +75,7 @@ func TestInvalid(t *testing.T) {
 		"a throttled sender": {&fake{}, []string{"--rps", "20", "--single-requests", "0", "--max-lateness", "1ns"}, "lateness: "},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			p := against(t, k.bad, k.args...).run(exitInvalid).says("INVALID", k.want)
 			f := p.folder()
 			if v := f.Result.Verdict; v.Status != results.StatusInvalid || v.Decision != results.DecisionNone {
@@ -91,6 +95,7 @@ func TestInvalid(t *testing.T) {
 
 // A share of failures that was allowed beforehand is shown, not fatal.
 func TestFailuresAllowed(t *testing.T) {
+	t.Parallel()
 	lossy := &fake{fault: func(f *fake, w http.ResponseWriter, n int) bool { return f.scored.Load()%4 == 0 && resets(f, w, n) }}
 	f := against(t, lossy, "--max-failed", "60").run(exitOK).folder()
 	failed := 0
@@ -102,7 +107,8 @@ func TestFailuresAllowed(t *testing.T) {
 	}
 }
 
-// Servers that cannot be measured at all: an error, and no folder where nothing was planned.
+// Servers that cannot be measured at all: an error, and no folder where nothing was planned. Not
+// beside other tests, which may be given the port that is free here.
 func TestNothingToMeasure(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -136,6 +142,7 @@ func TestNothingToMeasure(t *testing.T) {
 
 // A server that dies in a round ends the run, which stays as far as it came.
 func TestServerDies(t *testing.T) {
+	t.Parallel()
 	p := measure(t, "--candidate", "launch:"+dying(t), "--rounds", "60", "--restart", "run")
 	p.run(exitInvalid).says("candidate", "without having been told to")
 	if v := p.folder().Result.Verdict; v.Status != results.StatusIncomplete || !strings.Contains(v.Failure, "without having been told to") {
@@ -162,6 +169,7 @@ func dying(t *testing.T) string {
 
 // Of other servers, the log says how single requests were spread over prefill batches.
 func TestServerLog(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "server.log")
 	log, err := os.Create(path)
 	if err != nil {
@@ -189,6 +197,7 @@ func TestServerLog(t *testing.T) {
 
 // A schedule of another seed in a run's folder is found.
 func TestScheduleOfAnotherSeed(t *testing.T) {
+	t.Parallel()
 	good := (&fake{}).serve(t)
 	a := measure(t, "--reference", good, "--candidate", good).run(exitOK)
 	b := measure(t, "--reference", good, "--candidate", good, "--seed", "8").run(exitOK)

@@ -64,6 +64,9 @@ func TestManual(t *testing.T) {
 	run := ""
 	for i, args := range list {
 		t.Run(strings.Join(args, " "), func(t *testing.T) {
+			if run != "" { // what the others need is there
+				t.Parallel()
+			}
 			switch {
 			case len(args) > 1 && args[0] == "--schedule": // of the run that was made; it has the load's size
 				args[1] = run

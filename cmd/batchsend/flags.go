@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/fanoutbench/fanoutbench/cmd/internal/batchdriver"
+	"github.com/fanoutbench/fanoutbench/cmd/internal/cli"
 	"github.com/fanoutbench/fanoutbench/cmd/internal/load"
 	"github.com/fanoutbench/fanoutbench/cmd/internal/scoring"
 	"github.com/fanoutbench/fanoutbench/results"
@@ -100,37 +101,37 @@ func (f *runFlags) add(c *cobra.Command) {
 func (f *runFlags) check() error {
 	switch {
 	case f.given("rps") && !(f.rps > 0 && f.rps <= batchrun.MaxRPS):
-		return usagef("--rps is %v, want a number above 0 and at most %d", f.rps, batchrun.MaxRPS)
+		return cli.Usagef("--rps is %v, want a number above 0 and at most %d", f.rps, batchrun.MaxRPS)
 	case f.duration <= 0 || f.duration > batchrun.MaxSeconds*time.Second:
-		return usagef("--duration is %v, want more than 0 and at most 24h", f.duration)
+		return cli.Usagef("--duration is %v, want more than 0 and at most 24h", f.duration)
 	case f.distribution != load.Poisson && f.distribution != load.Constant:
-		return usagef("--distribution is %q, want %s or %s", f.distribution, load.Poisson, load.Constant)
+		return cli.Usagef("--distribution is %q, want %s or %s", f.distribution, load.Poisson, load.Constant)
 	case f.given("item-count") && (f.itemCount < 1 || f.itemCount > batchrun.MaxItems):
-		return usagef("--item-count is %d, want 1 to %d", f.itemCount, batchrun.MaxItems)
+		return cli.Usagef("--item-count is %d, want 1 to %d", f.itemCount, batchrun.MaxItems)
 	case f.sequential < 0:
-		return usagef("--single-requests is %d, want 0 or more", f.sequential)
+		return cli.Usagef("--single-requests is %d, want 0 or more", f.sequential)
 	case f.rounds < 1 || f.rounds > batchrun.MaxRounds:
-		return usagef("--rounds is %d, want 1 to %d", f.rounds, batchrun.MaxRounds)
+		return cli.Usagef("--rounds is %d, want 1 to %d", f.rounds, batchrun.MaxRounds)
 	case f.warmup < 0 || f.warmup > batchrun.MaxWarmup:
-		return usagef("--warmup is %d, want 0 to %d", f.warmup, batchrun.MaxWarmup)
+		return cli.Usagef("--warmup is %d, want 0 to %d", f.warmup, batchrun.MaxWarmup)
 	case f.timeout <= 0:
-		return usagef("--timeout is %v, want more than 0", f.timeout)
+		return cli.Usagef("--timeout is %v, want more than 0", f.timeout)
 	case f.maxLateness < 0:
-		return usagef("--max-lateness is %v, want 0 or more", f.maxLateness)
+		return cli.Usagef("--max-lateness is %v, want 0 or more", f.maxLateness)
 	case f.readyTimeout <= 0:
-		return usagef("--ready-timeout is %v, want more than 0", f.readyTimeout)
+		return cli.Usagef("--ready-timeout is %v, want more than 0", f.readyTimeout)
 	case f.restart != batchrun.RestartRound && f.restart != batchrun.RestartRun:
-		return usagef("--restart is %q, want %s or %s", f.restart, batchrun.RestartRound, batchrun.RestartRun)
+		return cli.Usagef("--restart is %q, want %s or %s", f.restart, batchrun.RestartRound, batchrun.RestartRun)
 	case !slices.Contains([]string{scoring.Score, scoring.Completions, scoring.Chat}, f.api):
-		return usagef("--api is %q, want %s, %s or %s", f.api, scoring.Score, scoring.Completions, scoring.Chat)
+		return cli.Usagef("--api is %q, want %s, %s or %s", f.api, scoring.Score, scoring.Completions, scoring.Chat)
 	case f.given("score-tolerance") && (!(f.tolerance >= 0) || math.IsInf(f.tolerance, 0)):
-		return usagef("--score-tolerance is %v, want a finite number, 0 or more", f.tolerance)
+		return cli.Usagef("--score-tolerance is %v, want a finite number, 0 or more", f.tolerance)
 	case !(f.maxFailed >= 0 && f.maxFailed <= 100):
-		return usagef("--max-failed is %v, want 0 to 100 per cent", f.maxFailed)
+		return cli.Usagef("--max-failed is %v, want 0 to 100 per cent", f.maxFailed)
 	case !(f.margin >= results.MinMargin && f.margin <= results.MaxMargin):
-		return usagef("--margin is %v, want %v to %v per cent", f.margin, results.MinMargin, results.MaxMargin)
+		return cli.Usagef("--margin is %v, want %v to %v per cent", f.margin, results.MinMargin, results.MaxMargin)
 	case !(f.within >= 0) || math.IsInf(f.within, 0):
-		return usagef("--sweep-within is %v, want a finite number, 0 or more", f.within)
+		return cli.Usagef("--sweep-within is %v, want a finite number, 0 or more", f.within)
 	}
 	if err := f.checkSweep(); err != nil {
 		return err
@@ -140,7 +141,7 @@ func (f *runFlags) check() error {
 	}
 	for _, m := range f.primary {
 		if !slices.Contains(batchrun.Metrics, m) {
-			return usagef("--primary is %q, want some of %q", f.primary, batchrun.Metrics)
+			return cli.Usagef("--primary is %q, want some of %q", f.primary, batchrun.Metrics)
 		}
 	}
 	return f.checkRequests()
@@ -159,16 +160,16 @@ func (f *runFlags) checkRequests() error {
 		{"output-tokens", f.outputTokens, 1, batchrun.MaxTokens},
 	} {
 		if n.value < n.least || n.value > n.most {
-			return usagef("--%s is %d, want %d to %d", n.flag, n.value, n.least, n.most)
+			return cli.Usagef("--%s is %d, want %d to %d", n.flag, n.value, n.least, n.most)
 		}
 	}
 	if f.api == scoring.Chat && f.itemCount > 1 {
-		return usagef("--item-count is %d, want 1: a chat request has one prompt", f.itemCount)
+		return cli.Usagef("--item-count is %d, want 1: a chat request has one prompt", f.itemCount)
 	}
 	if f.api == scoring.Score {
 		for _, flag := range []string{"output-tokens", "stream"} {
 			if f.given(flag) {
-				return usagef("--%s means nothing to --api %s, whose answers are no text", flag, f.api)
+				return cli.Usagef("--%s means nothing to --api %s, whose answers are no text", flag, f.api)
 			}
 		}
 	}
@@ -177,7 +178,7 @@ func (f *runFlags) checkRequests() error {
 	}
 	for _, flag := range []string{"query-tokens", "item-tokens", "unique-requests", "shared-prefix", "item-count"} {
 		if f.given(flag) {
-			return usagef("--%s means nothing with --dataset, whose requests are as they are", flag)
+			return cli.Usagef("--%s means nothing with --dataset, whose requests are as they are", flag)
 		}
 	}
 	return nil

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fanoutbench/fanoutbench/cmd/internal/batchdriver"
+	"github.com/fanoutbench/fanoutbench/cmd/internal/cli"
 	"github.com/fanoutbench/fanoutbench/results"
 	"github.com/fanoutbench/fanoutbench/results/batchrun"
 	"github.com/fanoutbench/fanoutbench/results/htmlreport"
@@ -20,13 +21,13 @@ func newReport() *cobra.Command {
 	var format string
 	formats := append(slices.Clone(batchrun.Formats), htmlreport.Format)
 	c := &cobra.Command{
-		Use: "report DIR", Args: exactly(1, "the folder of a run or of a sweep"),
+		Use: "report DIR", Args: cli.Exactly(1, "the folder of a run or of a sweep"),
 		Short: "print a run's results",
 		Long: "Print the results of a run or of a sweep: as text, as Markdown for a pull request, as CSV or JSON (schema in results/schema),\n" +
 			"or as one HTML page.",
 		RunE: func(c *cobra.Command, args []string) error {
 			if !slices.Contains(formats, format) {
-				return usagef("--format is %q, want one of %q", format, formats)
+				return cli.Usagef("--format is %q, want one of %q", format, formats)
 			}
 			if batchrun.IsSweep(args[0]) {
 				return reportSweep(c.OutOrStdout(), args[0], format)
@@ -77,7 +78,7 @@ func newVerify() *cobra.Command {
 		Use: "verify DIR [SHARD...]",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return usagef("verify: no arguments, want the folder of a run or of a sweep, and of a merged run those of its shards; see batchsend --help")
+				return cli.Usagef("verify: no arguments, want the folder of a run or of a sweep, and of a merged run those of its shards; see batchsend --help")
 			}
 			return nil
 		},
@@ -117,18 +118,18 @@ const (
 func newGate() *cobra.Command {
 	var margin, onInconclusive string
 	c := &cobra.Command{
-		Use: "gate DIR", Args: exactly(1, "the folder of a run"),
+		Use: "gate DIR", Args: cli.Exactly(1, "the folder of a run"),
 		Short: "say whether a run's candidate may be slower by more than the margin",
 		Long: "Exit status: 0 when every primary cell is within the margin, 1 when one is slower by more,\n" +
 			"3 when it cannot be told and --on-inconclusive is fail (else 0 with a warning), 2 for a mistake\n" +
 			"in the command line, 4 when the run is not verified or does not hold.",
 		RunE: func(c *cobra.Command, args []string) error {
 			if onInconclusive != onWarn && onInconclusive != onFail {
-				return usagef("--on-inconclusive is %q, want %s or %s", onInconclusive, onWarn, onFail)
+				return cli.Usagef("--on-inconclusive is %q, want %s or %s", onInconclusive, onWarn, onFail)
 			}
 			pct, err := percent(margin)
 			if err != nil {
-				return usageError{err}
+				return cli.Usage(err)
 			}
 			return gate(c.OutOrStdout(), c.ErrOrStderr(), args[0], pct, onInconclusive)
 		},
@@ -159,7 +160,7 @@ func gate(stdout, stderr io.Writer, dir string, marginPct float64, onInconclusiv
 	g, err := batchrun.Gate(f, marginPct)
 	var family *results.NoFamilyError
 	if errors.As(err, &family) {
-		return usageError{err}
+		return cli.Usage(err)
 	}
 	if err != nil {
 		return err
@@ -169,9 +170,9 @@ func gate(stdout, stderr io.Writer, dir string, marginPct float64, onInconclusiv
 	}
 	switch {
 	case g.Outcome == results.Fail:
-		return gateError{exitRegression, g.Outcome, g.Reason}
+		return cli.GateError{Code: cli.ExitRegression, Outcome: g.Outcome, Reason: g.Reason}
 	case g.Outcome == results.Unclear && onInconclusive == onFail:
-		return gateError{exitInconclusive, g.Outcome, g.Reason}
+		return cli.GateError{Code: cli.ExitInconclusive, Outcome: g.Outcome, Reason: g.Reason}
 	case g.Outcome == results.Unclear:
 		_, _ = fmt.Fprintf(stderr, "warning: %s: %s\n", g.Outcome, g.Reason) // the outcome is on stdout too
 	}

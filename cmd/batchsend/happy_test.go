@@ -17,6 +17,7 @@ var update = flag.Bool("update", false, "write the golden files anew")
 // A whole run of both builtin arms: every request is answered alike, each item is
 // accounted for in the prefill batches, and batch sends are not split.
 func TestRun(t *testing.T) {
+	t.Parallel()
 	p := measure(t, "--rounds", "2").run(exitOK)
 	f := p.folder()
 	if v := f.Result.Verdict; v.Status != results.StatusVerified {
@@ -92,6 +93,7 @@ func golden(t *testing.T, name, text string) {
 
 // The seed gives coins, schedules and bodies; servers of --restart run are started once.
 func TestSeed(t *testing.T) {
+	t.Parallel()
 	a := measure(t, "--restart", "run", "--rounds", "3", "--single-requests", "0").run(exitOK).folder()
 	b := measure(t, "--restart", "run", "--rounds", "3", "--single-requests", "0").run(exitOK).folder()
 	other := measure(t, "--rounds", "3", "--single-requests", "0", "--seed", "8").run(exitOK).folder()
@@ -118,6 +120,7 @@ func TestSeed(t *testing.T) {
 // What was found or drawn stands in the command that repeats a load, which makes the
 // same plan.
 func TestAgain(t *testing.T) {
+	t.Parallel()
 	p := measure(t, "--single-requests", "0", "--set", "sim-step-base=0.004", "--set", "log-level=debug", "--label-token-ids", "70,71", "--reference", "builtin:individual").run(exitOK)
 	_, line, found := strings.Cut(p.stdout.String(), "The same load again: batchsend ")
 	if !found {
@@ -141,6 +144,7 @@ func TestAgain(t *testing.T) {
 // The record has the whole command line of each server; its flags are those that the
 // server says are in force.
 func TestServerCommands(t *testing.T) {
+	t.Parallel()
 	serve := "launch:" + quoted(os.Args[0]) + " __serve --device sim --port {port}"
 	f := measure(t, "--reference", serve, "--candidate", "builtin:batch@max-tokens=30", "--single-requests", "0", "--score-tolerance", "1").run(exitOK).folder()
 	reference, candidate := f.Result.Arms[batchrun.Reference], f.Result.Arms[batchrun.Candidate]
@@ -159,6 +163,7 @@ func TestServerCommands(t *testing.T) {
 
 // Other APIs, colder loads and shapes are loads like any.
 func TestLoads(t *testing.T) {
+	t.Parallel()
 	for name, args := range map[string][]string{
 		"cold":                 {"--cold", "--warmup", "0"},
 		"different requests":   {"--unique-requests", "3", "--shared-prefix"},
@@ -169,6 +174,7 @@ func TestLoads(t *testing.T) {
 		"a token limit":        {"--candidate", "builtin:batch@max-tokens=10", "--reference-set", "log-level=debug"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			f := measure(t, args...).run(exitOK).folder()
 			for i, trial := range f.Trials {
 				for _, r := range f.Requests[i] {
@@ -183,6 +189,7 @@ func TestLoads(t *testing.T) {
 
 // Requests of a file are sent as they are.
 func TestDataset(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "requests.jsonl")
 	if err := os.WriteFile(path, []byte(`{"query": "Is it so? ", "items": ["yes", "no, never"]}`+"\n"+`{"query": "And so? ", "items": ["a", "b"]}`+"\n"), 0o644); err != nil {
 		t.Fatal(err)

@@ -3,7 +3,9 @@ package main
 import (
 	"bytes"
 	"context"
+	"flag"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -11,11 +13,21 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fanoutbench/fanoutbench/cmd/internal/cli"
 	"github.com/fanoutbench/fanoutbench/cmd/internal/serve"
 	"github.com/fanoutbench/fanoutbench/results/batchrun"
 )
 
-// envMain makes the test binary the program itself, for tests of its signals.
+// The exit statuses by short names.
+const (
+	exitOK           = cli.ExitOK
+	exitRegression   = cli.ExitRegression
+	exitUsage        = cli.ExitUsage
+	exitInconclusive = cli.ExitInconclusive
+	exitInvalid      = cli.ExitInvalid
+)
+
+// envMain makes the test binary the program itself.
 const envMain = "BATCHSEND_TEST_MAIN"
 
 // The builtin arms' servers are this binary, as they are the program's otherwise.
@@ -25,6 +37,10 @@ func TestMain(m *testing.M) {
 	}
 	if os.Getenv(envMain) != "" {
 		main()
+	}
+	flag.Parse()
+	if err := flag.Set("test.parallel", "4"); err != nil { // these tests mostly wait
+		panic(err)
 	}
 	os.Exit(m.Run())
 }
@@ -60,14 +76,23 @@ func command(t *testing.T, args ...string) *program {
 	return &program{t: t, args: args}
 }
 
-// run runs it and wants one of the exit statuses.
+// run runs it, in a process of its own, and wants one of the exit statuses.
 func (p *program) run(want ...int) *program {
 	p.t.Helper()
+	exe, err := os.Executable()
+	if err != nil {
+		p.t.Fatal(err)
+	}
 	ctx, cancel := context.WithTimeout(p.t.Context(), patience)
 	defer cancel()
-	got := status(&p.stderr, run(ctx, &p.stdout, &p.stderr, p.args))
-	if !slices.Contains(want, got) {
-		p.t.Fatalf("batchsend %s: exit status %d, want %v\n%s\n%s", strings.Join(p.args, " "), got, want, p.stdout.String(), p.stderr.String())
+	cmd := exec.CommandContext(ctx, exe, p.args...)
+	cmd.Env = append(os.Environ(), envMain+"=1", "GORACE=atexit_sleep_ms=0") // the race detector would keep each process for a second
+	cmd.Stdout, cmd.Stderr = &p.stdout, &p.stderr
+	if err := cmd.Run(); cmd.ProcessState == nil {
+		p.t.Fatal(err)
+	}
+	if got := cmd.ProcessState.ExitCode(); !slices.Contains(want, got) {
+		p.t.Fatalf("batchsend %s: %v, want exit status %d\n%s\n%s", strings.Join(p.args, " "), cmd.ProcessState, want, p.stdout.String(), p.stderr.String())
 	}
 	return p
 }

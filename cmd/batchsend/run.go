@@ -15,13 +15,14 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/fanoutbench/fanoutbench/cmd/internal/batchdriver"
+	"github.com/fanoutbench/fanoutbench/cmd/internal/cli"
 	"github.com/fanoutbench/fanoutbench/results/batchrun"
 )
 
 func newRun(name string) *cobra.Command {
 	var f runFlags
 	c := &cobra.Command{
-		Use: name, Args: exactly(0, "none: arms are given with --reference and --candidate"),
+		Use: name, Args: cli.Exactly(0, "none: arms are given with --reference and --candidate"),
 		Short: "load a candidate server and a reference alike (the default command)",
 		RunE: func(c *cobra.Command, _ []string) error {
 			f.flags, f.given = c.Flags(), c.Flags().Changed
@@ -55,7 +56,7 @@ func (f *runFlags) config(ctx context.Context, stderr io.Writer) (batchdriver.Co
 		f.output = filepath.Join("runs", time.Now().UTC().Format("20060102T150405.000Z"))
 	}
 	if _, err := os.Lstat(f.output); err == nil {
-		return batchdriver.Config{}, usagef("output %s exists, want a folder to make: a run is never overwritten", f.output)
+		return batchdriver.Config{}, cli.Usagef("output %s exists, want a folder to make: a run is never overwritten", f.output)
 	}
 	arms, err := f.arms(ctx, stderr)
 	if err != nil {
@@ -64,13 +65,13 @@ func (f *runFlags) config(ctx context.Context, stderr io.Writer) (batchdriver.Co
 	conf := batchdriver.Config{
 		Arms: arms, Load: f.load(), Rounds: f.rounds, Warmup: f.warmup, Seed: f.seed, MarginPct: f.margin,
 		MaxFailedPct: f.maxFailed, MaxLateness: f.maxLateness, Timeout: f.timeout, ReadyTimeout: f.readyTimeout, Restart: f.restart,
-		Shard: f.shardAt, Shards: f.shards, StartAt: f.start, Output: f.output, ToolVersion: toolVersion(), Command: append([]string{"batchsend"}, os.Args[1:]...), Repeat: f.again, Progress: newProgress(stderr),
+		Shard: f.shardAt, Shards: f.shards, StartAt: f.start, Output: f.output, ToolVersion: cli.Version(), Command: append([]string{"batchsend"}, os.Args[1:]...), Repeat: f.again, Progress: newProgress(stderr),
 	}
 	if err := f.checkTolerance(arms); err != nil {
 		return batchdriver.Config{}, err
 	}
 	if err := errors.Join(f.readDataset(&conf.Load), f.readTokenizer(&conf), f.readLogs(&conf), f.replay(&conf)); err != nil {
-		return batchdriver.Config{}, usageError{err}
+		return batchdriver.Config{}, cli.Usage(err)
 	}
 	if f.given("primary") {
 		conf.Primary = append([]string{}, f.primary...) // none is not the default

@@ -25,6 +25,7 @@ func replaying(t *testing.T, args ...string) *program {
 // The schedules of a run are replayed from its folder: the same files, and the command
 // that repeats that run makes them again.
 func TestReplay(t *testing.T) {
+	t.Parallel()
 	first := measure(t, "--rounds", "2", "--single-requests", "0").run(exitOK).folder()
 	p := replaying(t, "--single-requests", "0", "--schedule", first.Dir).run(exitOK)
 	again := p.folder()
@@ -53,6 +54,7 @@ func TestReplay(t *testing.T) {
 
 // A schedule that is not what the flags say is refused by its file and by what differs.
 func TestReplayRefuses(t *testing.T) {
+	t.Parallel()
 	first := measure(t, "--rounds", "2", "--single-requests", "0").run(exitOK).folder()
 	name := filepath.Join(first.Dir, filepath.FromSlash(batchrun.ScheduleName(0, 0)))
 	text, err := os.ReadFile(name)

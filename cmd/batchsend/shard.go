@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fanoutbench/fanoutbench/cmd/internal/batchdriver"
+	"github.com/fanoutbench/fanoutbench/cmd/internal/cli"
 	"github.com/fanoutbench/fanoutbench/cmd/internal/servearm"
 	"github.com/fanoutbench/fanoutbench/results"
 	"github.com/fanoutbench/fanoutbench/results/batchrun"
@@ -18,35 +19,35 @@ import (
 func (f *runFlags) checkShard() error {
 	if f.shard == "" {
 		if f.startAt != "" {
-			return usagef("--start-at means nothing without --shard")
+			return cli.Usagef("--start-at means nothing without --shard")
 		}
 		return nil
 	}
 	if _, err := fmt.Sscanf(f.shard, "%d/%d", &f.shardAt, &f.shards); err != nil || f.shards < 1 || f.shards > batchrun.MaxShards || f.shardAt < 0 || f.shardAt >= f.shards || f.shard != fmt.Sprintf("%d/%d", f.shardAt, f.shards) {
-		return usagef("--shard is %q, want I/N with N of 1 to %d and I of 0 to N-1", f.shard, batchrun.MaxShards)
+		return cli.Usagef("--shard is %q, want I/N with N of 1 to %d and I of 0 to N-1", f.shard, batchrun.MaxShards)
 	}
 	if f.schedule == "" {
 		for _, flag := range []string{"rps", "seed"} {
 			if !f.given(flag) {
-				return usagef("--%s is not given, want it with --shard: all shards must have it alike", flag)
+				return cli.Usagef("--%s is not given, want it with --shard: all shards must have it alike", flag)
 			}
 		}
 	}
 	switch {
 	case f.sweep != "":
-		return usagef("--sweep means nothing with --shard: run each limit with --candidate-set, and merge its shards")
+		return cli.Usagef("--sweep means nothing with --shard: run each limit with --candidate-set, and merge its shards")
 	case f.given("single-requests") && f.sequential > 0:
-		return usagef("--single-requests is %d, want none with --shard: requests from several machines are not single", f.sequential)
+		return cli.Usagef("--single-requests is %d, want none with --shard: requests from several machines are not single", f.sequential)
 	}
 	if f.startAt == "" {
 		return nil
 	}
 	var err error
 	if f.start, err = time.Parse(time.RFC3339, f.startAt); err != nil {
-		return usagef("--start-at is %q, want a time as 2026-01-31T12:00:00Z", f.startAt)
+		return cli.Usagef("--start-at is %q, want a time as 2026-01-31T12:00:00Z", f.startAt)
 	}
 	if !f.start.After(time.Now()) {
-		return usagef("--start-at is %v, which has passed", f.startAt)
+		return cli.Usagef("--start-at is %v, which has passed", f.startAt)
 	}
 	return nil
 }
@@ -57,7 +58,7 @@ func (f *runFlags) checkTolerance(arms map[string]servearm.Arm) error {
 	if f.shards == 0 || f.given("score-tolerance") || arms[batchrun.Reference].Ours() && arms[batchrun.Candidate].Ours() {
 		return nil
 	}
-	return usagef("--score-tolerance is not given, want it with --shard where an arm is no server of this module: each shard would measure its own")
+	return cli.Usagef("--score-tolerance is not given, want it with --shard where an arm is no server of this module: each shard would measure its own")
 }
 
 func newMerge() *cobra.Command {
@@ -69,16 +70,16 @@ func newMerge() *cobra.Command {
 			"merged, percentiles and histograms made anew of all of them, the machines' clocks compared.",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return usagef("merge: no arguments, want the folder of each shard")
+				return cli.Usagef("merge: no arguments, want the folder of each shard")
 			}
 			return nil
 		},
 		RunE: func(c *cobra.Command, args []string) error {
 			if output == "" {
-				return usagef("merge: --output is not given, want a folder to make")
+				return cli.Usagef("merge: --output is not given, want a folder to make")
 			}
 			if _, err := os.Lstat(output); err == nil {
-				return usagef("output %s exists, want a folder to make: a run is never overwritten", output)
+				return cli.Usagef("output %s exists, want a folder to make: a run is never overwritten", output)
 			}
 			r, err := batchrun.Merge(args, output)
 			if err != nil {

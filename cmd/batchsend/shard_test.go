@@ -32,6 +32,7 @@ func shardsOf(t *testing.T, n int, args ...string) (dirs []string) {
 // Two senders load one server: no request has the name of another's, and together
 // they are the load of the whole rate.
 func TestShardsOfOneServer(t *testing.T) {
+	t.Parallel()
 	seen := map[string]bool{}
 	var mu sync.Mutex
 	f := &fake{name: func(rid string) {
@@ -86,6 +87,7 @@ func TestShardsOfOneServer(t *testing.T) {
 
 // Shards with servers of their own are independent systems, and the run says so.
 func TestShardsOfTheirOwnServers(t *testing.T) {
+	t.Parallel()
 	dirs := shardsOf(t, 2, "--rps", "40", "--duration", "500ms")
 	output := filepath.Join(t.TempDir(), "merged")
 	p := command(t, "merge", "--output", output, dirs[1], dirs[0]).run(exitOK).says("2 independent systems")

@@ -61,6 +61,7 @@ func interrupted(t *testing.T, when string) (output, said string) {
 
 // Before there is a plan, an interrupt leaves nothing.
 func TestInterruptEarly(t *testing.T) {
+	t.Parallel()
 	output, said := interrupted(t, "starting both servers")
 	if !strings.Contains(said, "interrupted before there was a plan") {
 		t.Error(said)
@@ -72,6 +73,7 @@ func TestInterruptEarly(t *testing.T) {
 
 // An interrupt ends the servers, and leaves a folder that says what happened.
 func TestInterrupt(t *testing.T) {
+	t.Parallel()
 	output, _ := interrupted(t, "round 1:")
 	f, err := batchrun.Read(output)
 	if err != nil {

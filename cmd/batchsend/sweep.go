@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/fanoutbench/fanoutbench/cmd/internal/batchdriver"
+	"github.com/fanoutbench/fanoutbench/cmd/internal/cli"
 	"github.com/fanoutbench/fanoutbench/cmd/internal/servearm"
 	"github.com/fanoutbench/fanoutbench/results"
 	"github.com/fanoutbench/fanoutbench/results/batchrun"
@@ -26,11 +27,11 @@ func parseSweep(text string) (sweep, error) {
 	name, list, _ := strings.Cut(text, "=")
 	w, err := batchrun.FindSwept(name)
 	if err != nil {
-		return sweep{}, usagef("--sweep is %q, want NAME=VALUES: %w", text, err)
+		return sweep{}, cli.Usagef("--sweep is %q, want NAME=VALUES: %w", text, err)
 	}
 	values, err := w.Parse(list)
 	if err != nil {
-		return sweep{}, usagef("--sweep: %w", err)
+		return sweep{}, cli.Usagef("--sweep: %w", err)
 	}
 	return sweep{w, values}, nil
 }
@@ -44,7 +45,7 @@ func (f *runFlags) checkSweep() error {
 		return err
 	}
 	if !s.Limits() && f.given("sweep-within") {
-		return usagef("--sweep-within means nothing with --sweep %s, of which no limit is recommended", s.Name)
+		return cli.Usagef("--sweep-within means nothing with --sweep %s, of which no limit is recommended", s.Name)
 	}
 	return nil
 }
@@ -54,10 +55,10 @@ func (s sweep) check(all map[string]servearm.Arm) error {
 	for _, name := range s.Arms {
 		arm := all[name]
 		if !arm.Ours() {
-			return usagef("--sweep means nothing to %s, which is no server of this module", arm.Spec)
+			return cli.Usagef("--sweep means nothing to %s, which is no server of this module", arm.Spec)
 		}
 		if device := arm.Options[optionDevice]; !s.Limits() && device != simulated {
-			return usagef("--sweep %s means nothing to %s with the device %q, want %s", s.Name, arm.Spec, device, simulated)
+			return cli.Usagef("--sweep %s means nothing to %s with the device %q, want %s", s.Name, arm.Spec, device, simulated)
 		}
 	}
 	return nil

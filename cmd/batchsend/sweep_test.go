@@ -14,6 +14,7 @@ import (
 // Each limit is a run of its own, all with the rate that was found for the first, and
 // the same schedules. Whether a busy machine holds the rate is not looked at.
 func TestSweep(t *testing.T) {
+	t.Parallel()
 	p := measure(t, "--sweep", "max-tokens=0,10", "--rounds", "2", "--duration", "1s")
 	at := slices.Index(p.args, "--rps")
 	p.args = slices.Delete(p.args, at, at+2)
@@ -66,6 +67,7 @@ func TestSweep(t *testing.T) {
 // Both arms have the swept part of a step, their servers say so, and so does the command
 // that repeats one run.
 func TestSweepOfTheStepBase(t *testing.T) {
+	t.Parallel()
 	p := measure(t, "--sweep", "step-base=0.0040,0.001", "--set", "sim-machine=h100-llama-3.1-8b", "--reference-set", "sim-step-base=9")
 	p.run(exitOK, exitInvalid).says("step-base of both arms", "the candidate does not win at the largest ratio", "wins ", "prefill batches")
 	swept, err := batchrun.ReadSweep(p.output)

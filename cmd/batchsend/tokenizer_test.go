@@ -11,6 +11,7 @@ import (
 // Servers that do not say how many tokens a text has are sent exact lengths by a
 // tokenizer that is given, and their answers must agree with it.
 func TestTokenizer(t *testing.T) {
+	t.Parallel()
 	const file = "../../runtime/tokenizer/bpe/testdata/qwen3-small.json"
 	url := (&fake{mute: true}).serve(t)
 	arms := []string{"--reference", url, "--candidate", url, "--score-tolerance", "0"}

@@ -10,6 +10,7 @@ import (
 
 // A mistake in the command line is told by its flag or arm, before anything is started.
 func TestUsage(t *testing.T) {
+	t.Parallel()
 	for name, k := range map[string]struct {
 		args []string
 		want string
@@ -104,12 +105,14 @@ func TestUsage(t *testing.T) {
 
 // A run is never written over.
 func TestOutputExists(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	command(t, "--output", dir).run(exitUsage).says("a run is never overwritten")
 }
 
 // What is no run folder is told.
 func TestNoFolder(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	for _, words := range []string{"report", "verify", "gate"} {
 		command(t, words, dir).run(exitInvalid)
@@ -119,6 +122,7 @@ func TestNoFolder(t *testing.T) {
 
 // The flags that the issue of this program names are there.
 func TestHelp(t *testing.T) {
+	t.Parallel()
 	p := command(t, "--help").run(exitOK)
 	for flag := range strings.FieldsSeq("reference candidate set reference-set candidate-set ready-timeout rps duration distribution item-count query-tokens " +
 		"item-tokens unique-requests shared-prefix cold rounds warmup timeout output score-tolerance api dataset server-log restart seed margin sweep schedule shard tokenizer") {

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fanoutbench/fanoutbench/cmd/internal/arm"
+	"github.com/fanoutbench/fanoutbench/cmd/internal/cli"
 	"github.com/fanoutbench/fanoutbench/cmd/internal/sglang"
 	"github.com/fanoutbench/fanoutbench/protocol"
 	"github.com/fanoutbench/fanoutbench/results"
@@ -86,7 +87,7 @@ func (f *runFlags) arms(ctx context.Context) (map[string]arm.Arm, error) {
 		return nil, err
 	}
 	if f.loop != protocol.LoopFanout && f.loop != protocol.LoopRouter {
-		return nil, usagef("loop %q, want %q or %q", f.loop, protocol.LoopFanout, protocol.LoopRouter)
+		return nil, cli.Usagef("loop %q, want %q or %q", f.loop, protocol.LoopFanout, protocol.LoopRouter)
 	}
 	f.resolver.Repo, f.resolver.Loop, f.resolver.Transport = f.repo, f.loop, f.transport
 	if err := f.defaults(ctx); err != nil {
@@ -106,7 +107,7 @@ func (f *runFlags) arms(ctx context.Context) (map[string]arm.Arm, error) {
 	} {
 		options, err := arm.ParseOptions(slices.Concat(f.sets, a.sets))
 		if err != nil {
-			return nil, usagef("%s: %w", a.name, err)
+			return nil, cli.Usagef("%s: %w", a.name, err)
 		}
 		f.resolver.Python = f.pythonOf(a.name)
 		if candidate := arms[results.Candidate]; f.lone && (candidate.Tree != nil || candidate.SGLang != nil) && a.name == results.Reference {
@@ -118,10 +119,10 @@ func (f *runFlags) arms(ctx context.Context) (map[string]arm.Arm, error) {
 			return nil, ofArm(a.name, err)
 		}
 		if err := checkTransport(arms[a.name], f.transport); err != nil {
-			return nil, usagef("%s: %w", a.name, err)
+			return nil, cli.Usagef("%s: %w", a.name, err)
 		}
 		if n := arms[a.name].Options[protocol.OptionDetokenizers]; f.loop == protocol.LoopRouter && n != "" && n != "1" {
-			return nil, usagef("%s: option %s is %q, but in the router's loop the consumers are the detokenizers: give --http-workers", a.name, protocol.OptionDetokenizers, n)
+			return nil, cli.Usagef("%s: option %s is %q, but in the router's loop the consumers are the detokenizers: give --http-workers", a.name, protocol.OptionDetokenizers, n)
 		}
 	}
 	return arms, nil
@@ -136,9 +137,9 @@ const sglangStart = 3 * time.Minute
 func checkTransport(a arm.Arm, transport string) error {
 	switch {
 	case a.SGLang != nil && transport == protocol.TransportNative:
-		return usagef("transport %q, an SGLang tree has %q and %q", transport, protocol.TransportMsgpack, protocol.TransportPickle)
+		return cli.Usagef("transport %q, an SGLang tree has %q and %q", transport, protocol.TransportMsgpack, protocol.TransportPickle)
 	case transport == protocol.TransportPickle && a.SGLang == nil && !a.OwnClock():
-		return usagef("transport %q, a %s arm has %q and %q", transport, a.Kind, protocol.TransportMsgpack, protocol.TransportNative)
+		return cli.Usagef("transport %q, a %s arm has %q and %q", transport, a.Kind, protocol.TransportMsgpack, protocol.TransportNative)
 	}
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/fanoutbench/fanoutbench/cmd/internal/arm"
+	"github.com/fanoutbench/fanoutbench/cmd/internal/cli"
 	"github.com/fanoutbench/fanoutbench/cmd/internal/driver"
 	"github.com/fanoutbench/fanoutbench/cmd/internal/plan"
 	"github.com/fanoutbench/fanoutbench/cmd/internal/stream"
@@ -53,7 +54,7 @@ func (f *runFlags) chooseRounds(ctx context.Context, stderr io.Writer, arms map[
 	}
 	rounds, needed, err := plan.Rounds(p, noise, cost, f.budget, time.Since(began))
 	if err != nil {
-		return usageError{err}
+		return cli.Usage(err)
 	}
 	f.rounds = rounds
 	f.chosen = &results.Budget{Seconds: f.budget.Seconds(), RoundSeconds: cost.Round.Seconds(), SpreadPct: noise.Widest(p), Spread: noise.Source}

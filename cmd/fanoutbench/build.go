@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"github.com/fanoutbench/fanoutbench/cmd/internal/arm"
+	"github.com/fanoutbench/fanoutbench/cmd/internal/cli"
 	"github.com/fanoutbench/fanoutbench/cmd/internal/plan"
 	"github.com/fanoutbench/fanoutbench/results"
 )
@@ -19,7 +20,7 @@ func ofArm(name string, err error) error {
 	}
 	var spec *arm.SpecError
 	if errors.As(err, &spec) {
-		return usageError{err}
+		return cli.Usage(err)
 	}
 	return err
 }
@@ -27,7 +28,7 @@ func ofArm(name string, err error) error {
 // checkLayouts refuses a pool for arms that can have none.
 func (f *runFlags) checkLayouts(arms map[string]arm.Arm) error {
 	if f.layouts != 0 && !arms[results.Reference].HasLayouts() && !arms[results.Candidate].HasLayouts() {
-		return usagef("layouts is %d, want 0: an exec arm brings its own worker, and an SGLang tree is not linked", f.layouts)
+		return cli.Usagef("layouts is %d, want 0: an exec arm brings its own worker, and an SGLang tree is not linked", f.layouts)
 	}
 	return nil
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fanoutbench/fanoutbench/cmd/internal/arm"
+	"github.com/fanoutbench/fanoutbench/cmd/internal/cli"
 	"github.com/fanoutbench/fanoutbench/cmd/internal/driver"
 	"github.com/fanoutbench/fanoutbench/cmd/internal/plan"
 	"github.com/fanoutbench/fanoutbench/protocol"
@@ -37,7 +38,7 @@ const defaultLayouts = 4
 func newCalibrate() *cobra.Command {
 	var f calibrateFlags
 	c := &cobra.Command{
-		Use: "calibrate", Args: exactly(0, "none"),
+		Use: "calibrate", Args: cli.Exactly(0, "none"),
 		Short: "learn what this machine shows where nothing differs, and whether it shows a delay",
 		Long: "Measures builtin:splice against itself (one executable, then executables linked in another order,\n" +
 			"inside a checkout), then against itself with a delay of one and of two smallest effects, which must\n" +
@@ -81,16 +82,16 @@ func showCalibration(stdout io.Writer) error {
 func (f *calibrateFlags) check() error {
 	switch {
 	case f.rounds < results.LookRounds || f.rounds > results.MaxRounds:
-		return usagef("rounds is %d, want %d, one look, to %d", f.rounds, results.LookRounds, results.MaxRounds)
+		return cli.Usagef("rounds is %d, want %d, one look, to %d", f.rounds, results.LookRounds, results.MaxRounds)
 	case f.expires < time.Minute || f.expires > 366*24*time.Hour:
-		return usagef("expires is %v, want a minute to a year", f.expires)
+		return cli.Usagef("expires is %v, want a minute to a year", f.expires)
 	case f.layouts < 0 || f.layouts == 1:
-		return usagef("layouts is %d, want 0 or at least 2", f.layouts)
+		return cli.Usagef("layouts is %d, want 0 or at least 2", f.layouts)
 	case f.output == "":
 		return nil
 	}
 	if _, err := os.Lstat(f.output); err == nil {
-		return usagef("output %s exists, want a folder to make", f.output)
+		return cli.Usagef("output %s exists, want a folder to make", f.output)
 	}
 	return nil
 }
@@ -211,12 +212,12 @@ func pairedRun(ctx context.Context, stderr io.Writer, p results.Plan, specs map[
 	}
 	p.Reference.Spec, p.Reference.Options = arms[results.Reference].Spec, arms[results.Reference].Asked()
 	p.Candidate.Spec, p.Candidate.Options = arms[results.Candidate].Spec, arms[results.Candidate].Asked()
-	p.ToolVersion, p.Transport, p.Seed = toolVersion(), protocol.TransportMsgpack, randomSeed()
+	p.ToolVersion, p.Transport, p.Seed = cli.Version(), protocol.TransportMsgpack, randomSeed()
 	p.Stream, p.HTTPWorkers, p.Consumer = results.StreamSeed, 4, protocol.ConsumerDecode
 	p.Pace, p.TimeoutMS, p.StartTimeoutMS = protocol.PaceArrived, 30_000, 10_000
 	p, source, err := settled(p, nil)
 	if err != nil {
-		return nil, usageError{err}
+		return nil, cli.Usage(err)
 	}
 	for _, name := range []string{results.Reference, results.Candidate} {
 		if seeds := plan.LayoutSeeds(p, p.Of(name).Layouts); len(seeds) > 0 {

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/fanoutbench/fanoutbench/cmd/internal/arm"
+	"github.com/fanoutbench/fanoutbench/cmd/internal/cli"
 	"github.com/fanoutbench/fanoutbench/protocol"
 	"github.com/fanoutbench/fanoutbench/results"
 )
@@ -68,19 +69,19 @@ func (f *runFlags) take(c *cobra.Command) error {
 	switch {
 	case c.Name() == planCommand:
 		if k.shards < 1 || k.shards > results.MaxShards {
-			return usagef("shards is %d, want 1 to %d", k.shards, results.MaxShards)
+			return cli.Usagef("shards is %d, want 1 to %d", k.shards, results.MaxShards)
 		}
 		if c.Flags().Changed("budget") {
-			return usagef("--budget beside --shards, want --rounds: the time that one host has says nothing of the others")
+			return cli.Usagef("--budget beside --shards, want --rounds: the time that one host has says nothing of the others")
 		}
 		if f.output == "" {
-			return usagef("no --output, want the campaign's file to make")
+			return cli.Usagef("no --output, want the campaign's file to make")
 		}
 		f.campaignSeed = f.seed
 		f.seed = results.ShardSeeds(f.seed, k.shards)[0]
 		return nil
 	case k.file == "" && c.Flags().Changed("shard"):
-		return usagef("shard %d without --campaign, want the campaign's file too", k.shard)
+		return cli.Usagef("shard %d without --campaign, want the campaign's file too", k.shard)
 	case k.file == "":
 		return nil
 	}
@@ -91,7 +92,7 @@ func (f *runFlags) take(c *cobra.Command) error {
 		}
 	})
 	if len(surplus) > 0 {
-		return usagef("%s beside --campaign, want none of them: the campaign has the plan", strings.Join(surplus, ", "))
+		return cli.Usagef("%s beside --campaign, want none of them: the campaign has the plan", strings.Join(surplus, ", "))
 	}
 	return f.takeShard(c.Flags().Changed("shard"))
 }
@@ -99,10 +100,10 @@ func (f *runFlags) take(c *cobra.Command) error {
 func (f *runFlags) takeShard(given bool) error {
 	campaign, hash, err := results.ReadCampaign(f.campaign.file)
 	if err != nil {
-		return usageError{err}
+		return cli.Usage(err)
 	}
-	if campaign.ToolVersion != toolVersion() {
-		return usagef("campaign %s is of fanoutbench %s, this program is %s: want the same for every shard", f.campaign.file, campaign.ToolVersion, toolVersion())
+	if campaign.ToolVersion != cli.Version() {
+		return cli.Usagef("campaign %s is of fanoutbench %s, this program is %s: want the same for every shard", f.campaign.file, campaign.ToolVersion, cli.Version())
 	}
 	shard, from := f.campaign.shard, "--shard"
 	if !given {
@@ -111,7 +112,7 @@ func (f *runFlags) takeShard(given bool) error {
 		}
 	}
 	if shard < 0 || shard >= len(campaign.Seeds) {
-		return usagef("%s is %d, want 0 to %d, a shard of campaign %s", from, shard, len(campaign.Seeds)-1, f.campaign.file)
+		return cli.Usagef("%s is %d, want 0 to %d, a shard of campaign %s", from, shard, len(campaign.Seeds)-1, f.campaign.file)
 	}
 	p := campaign.Plan
 	p.Seed, p.CampaignSHA256, p.Shard, p.Shards = campaign.Seeds[shard], hash, &shard, len(campaign.Seeds)
@@ -130,15 +131,15 @@ func shardOfEnvironment(lookup func(string) (string, bool)) (shard int, from str
 		}
 		n, err := strconv.Atoi(text)
 		if err != nil {
-			return 0, "", usagef("%s is %q, want a number, or --shard", name, text)
+			return 0, "", cli.Usagef("%s is %q, want a number, or --shard", name, text)
 		}
 		if from != "" && n != shard {
-			return 0, "", usagef("%s is %d and %s is %d, want --shard to say which counts", from, shard, name, n)
+			return 0, "", cli.Usagef("%s is %d and %s is %d, want --shard to say which counts", from, shard, name, n)
 		}
 		shard, from = n, name
 	}
 	if from == "" {
-		return 0, "", usagef("a campaign without a shard, want --shard, or %s in the environment", strings.Join(indexVariables, " or "))
+		return 0, "", cli.Usagef("a campaign without a shard, want --shard, or %s in the environment", strings.Join(indexVariables, " or "))
 	}
 	return shard, from, nil
 }
@@ -180,7 +181,7 @@ func (f *runFlags) writeCampaign(stdout io.Writer, arms map[string]arm.Arm, p re
 		Schema: results.Schema, ToolVersion: p.ToolVersion, Seed: f.campaignSeed, Seeds: results.ShardSeeds(f.campaignSeed, f.campaign.shards), Plan: p,
 	})
 	if err != nil {
-		return usageError{err}
+		return cli.Usage(err)
 	}
 	_, err = fmt.Fprintf(stdout, "campaign %s: %d shards of %d rounds, sha256 %s\nrun each with: fanoutbench run --campaign %s --shard I\n",
 		f.output, f.campaign.shards, p.Rounds, hash, f.output)

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fanoutbench/fanoutbench/cmd/internal/cli"
 	"github.com/fanoutbench/fanoutbench/results"
 )
 
@@ -115,7 +116,7 @@ func TestCampaignMistakes(t *testing.T) {
 	} {
 		var stderr bytes.Buffer
 		err := run(t.Context(), nil, io.Discard, io.Discard, c.args)
-		if code := status(&stderr, err); code != exitUsage || !strings.Contains(stderr.String(), c.want) {
+		if code := cli.Status(&stderr, "fanoutbench", err); code != exitUsage || !strings.Contains(stderr.String(), c.want) {
 			t.Errorf("%q: exit status %d, %s; want %d and %q", c.args, code, &stderr, exitUsage, c.want)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/fanoutbench/fanoutbench/cmd/internal/arm"
 	"github.com/fanoutbench/fanoutbench/cmd/internal/checkarm"
+	"github.com/fanoutbench/fanoutbench/cmd/internal/cli"
 )
 
 func newCheckArm() *cobra.Command {
@@ -19,7 +20,7 @@ func newCheckArm() *cobra.Command {
 	var repo, python string
 	var conf checkarm.Config
 	c := &cobra.Command{
-		Use: "check-arm SPEC", Args: exactly(1, "one arm spec"),
+		Use: "check-arm SPEC", Args: cli.Exactly(1, "one arm spec"),
 		Short: "play the arm protocol with an arm and name each clause that fails",
 		RunE: func(c *cobra.Command, args []string) error {
 			r, err := newResolver(c.Context())
@@ -29,7 +30,7 @@ func newCheckArm() *cobra.Command {
 			r.Repo, r.Python, r.Transport = repo, python, conf.Transport
 			options, err := arm.ParseOptions(sets)
 			if err != nil {
-				return usageError{err}
+				return cli.Usage(err)
 			}
 			if conf.Arm, err = r.Resolve(c.Context(), args[0], options); err != nil {
 				return ofArm("", err)
@@ -38,13 +39,13 @@ func newCheckArm() *cobra.Command {
 				return err
 			}
 			if conf.Arm.SGLang == nil && python != "" {
-				return usagef("python is %q, but %s is no SGLang tree", python, conf.Arm.Spec)
+				return cli.Usagef("python is %q, but %s is no SGLang tree", python, conf.Arm.Spec)
 			}
 			if conf.Arm.SGLang != nil && !c.Flags().Changed("start-timeout") {
 				conf.StartTimeout = sglangStart
 			}
 			if conf.Timeout < time.Millisecond || conf.StartTimeout < time.Millisecond {
-				return usagef("timeout %v and start-timeout %v, want at least 1ms", conf.Timeout, conf.StartTimeout)
+				return cli.Usagef("timeout %v and start-timeout %v, want at least 1ms", conf.Timeout, conf.StartTimeout)
 			}
 			if conf.Arm, err = r.Build(c.Context(), conf.Arm, nil); err != nil {
 				return ofArm("", err)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/fanoutbench/fanoutbench/cmd/internal/cli"
 	"github.com/fanoutbench/fanoutbench/cmd/internal/driver"
 	"github.com/fanoutbench/fanoutbench/results"
 )
@@ -12,7 +13,7 @@ import (
 func newExplain() *cobra.Command {
 	var opt results.ExplainOptions
 	c := &cobra.Command{
-		Use: "explain DIR", Args: exactly(1, "the folder of a run"),
+		Use: "explain DIR", Args: cli.Exactly(1, "the folder of a run"),
 		Short: "print the rounds behind a run's figures, and which of them were disturbed",
 		RunE: func(c *cobra.Command, args []string) error {
 			f, err := results.Read(args[0])
@@ -20,7 +21,7 @@ func newExplain() *cobra.Command {
 				return err
 			}
 			if err := opt.Check(f.Plan); err != nil {
-				return usageError{err}
+				return cli.Usage(err)
 			}
 			if err := results.Explain(c.OutOrStdout(), f, opt); err != nil {
 				return err

@@ -9,13 +9,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fanoutbench/fanoutbench/cmd/internal/arm"
+	"github.com/fanoutbench/fanoutbench/cmd/internal/cli"
 	"github.com/fanoutbench/fanoutbench/cmd/internal/sglang"
 	"github.com/fanoutbench/fanoutbench/results"
 )
 
 func newList() *cobra.Command {
 	return &cobra.Command{
-		Use: "list", Args: exactly(0, "none"),
+		Use: "list", Args: cli.Exactly(0, "none"),
 		Short: "print the built-in strategies and ZeroMQ engines",
 		RunE: func(c *cobra.Command, _ []string) error {
 			r, err := newResolver(c.Context())
@@ -40,7 +41,7 @@ func newList() *cobra.Command {
 func newVerify() *cobra.Command {
 	var reference, candidate, runs, original string
 	c := &cobra.Command{
-		Use: "verify DIR", Args: exactly(1, "the folder of a run, or of merged runs"),
+		Use: "verify DIR", Args: cli.Exactly(1, "the folder of a run, or of merged runs"),
 		Short: "recompute a run's figures and check every hash within reach",
 		RunE: func(c *cobra.Command, args []string) error {
 			opt := results.VerifyOptions{Trees: map[string]string{}, Controller: sglang.ScriptSHA256(), Runs: runs, Original: original}

@@ -8,22 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/fanoutbench/fanoutbench/cmd/internal/cli"
 	"github.com/fanoutbench/fanoutbench/results"
 )
-
-// Exit statuses of gate beside the others.
-const (
-	exitRegression   = 1
-	exitInconclusive = 3
-)
-
-// gateError is what a gate ends with unless it passes.
-type gateError struct {
-	code            int
-	outcome, reason string
-}
-
-func (e gateError) Error() string { return fmt.Sprintf("gate: %s: %s", e.outcome, e.reason) }
 
 // Values of --on-inconclusive.
 const (
@@ -43,7 +30,7 @@ type gateFlags struct {
 func newGate() *cobra.Command {
 	var f gateFlags
 	c := &cobra.Command{
-		Use: "gate DIR", Args: exactly(1, "the folder of a run"),
+		Use: "gate DIR", Args: cli.Exactly(1, "the folder of a run"),
 		Short: "say whether a run's candidate may be slower by more than the margin",
 		Long: "Exit status: 0 when every primary cell is within the margin, 1 when one is slower by more,\n" +
 			"3 when it cannot be told and --on-inconclusive is fail (else 0 with a warning), 2 for a mistake\n" +
@@ -66,7 +53,7 @@ func newGate() *cobra.Command {
 
 func (f *gateFlags) gate(stdout io.Writer, dir string) error {
 	if f.onInconclusive != onWarn && f.onInconclusive != onFail {
-		return usagef("on-inconclusive %q, want %s or %s", f.onInconclusive, onWarn, onFail)
+		return cli.Usagef("on-inconclusive %q, want %s or %s", f.onInconclusive, onWarn, onFail)
 	}
 	opt, err := f.options()
 	if err != nil {
@@ -102,18 +89,18 @@ func (f *gateFlags) gate(stdout io.Writer, dir string) error {
 func (f *gateFlags) options() (opt results.GateOptions, err error) {
 	if f.margin != "" {
 		if opt.MarginPct, err = parseMargin(f.margin); err != nil {
-			return opt, usageError{err}
+			return opt, cli.Usage(err)
 		}
 	}
 	if f.countersOnly && (f.margin != "" || len(f.earlier) > 0 || f.calibration != "") {
-		return opt, usagef("--counters-only leaves times out, so --margin, --earlier and --calibration mean nothing")
+		return opt, cli.Usagef("--counters-only leaves times out, so --margin, --earlier and --calibration mean nothing")
 	}
 	if f.countersOnly && f.counters == "" {
 		f.counters = "default"
 	}
 	if f.counters != "" {
 		if f.allowances, err = results.ParseAllowances(f.counters); err != nil {
-			return opt, usageError{err}
+			return opt, cli.Usage(err)
 		}
 	}
 	for _, dir := range f.earlier {
@@ -136,7 +123,7 @@ func (f *gateFlags) calibrated(opt *results.GateOptions, run *results.Folder) er
 	opt.Calibration, opt.Uncalibrated = results.ReadCalibrationFor(f.calibration, host, at)
 	var not *results.CalibrationError
 	if errors.As(opt.Uncalibrated, &not) && not.Why != results.CalibrationFailed {
-		return usageError{not}
+		return cli.Usage(not)
 	}
 	return nil
 }
@@ -147,7 +134,7 @@ func ofGate(err error) error {
 	var join *results.JoinError
 	var counter *results.NoCounterError
 	if errors.As(err, &family) || errors.As(err, &join) || errors.As(err, &counter) {
-		return usageError{err}
+		return cli.Usage(err)
 	}
 	return err
 }
@@ -158,9 +145,9 @@ func (f *gateFlags) tell(stdout io.Writer, report results.GateReport) error {
 	var end error
 	switch {
 	case outcome == results.Fail:
-		end = gateError{exitRegression, outcome, reason}
+		end = cli.GateError{Code: cli.ExitRegression, Outcome: outcome, Reason: reason}
 	case outcome == results.Unclear && f.onInconclusive == onFail:
-		end = gateError{exitInconclusive, outcome, reason}
+		end = cli.GateError{Code: cli.ExitInconclusive, Outcome: outcome, Reason: reason}
 	}
 	text := report.Text()
 	if outcome == results.Unclear && end == nil {

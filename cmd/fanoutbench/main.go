@@ -32,60 +32,17 @@ package main
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"strings"
-	"syscall"
 
 	"github.com/spf13/cobra"
-)
 
-// Exit statuses.
-const (
-	exitOK      = 0
-	exitUsage   = 2
-	exitInvalid = 4
+	"github.com/fanoutbench/fanoutbench/cmd/internal/cli"
 )
 
 func main() {
-	// A pipe that nobody reads is an error of the write, told like any other; a
-	// process that the signal ends would leave its sockets and its private folder
-	// behind. It is caught, not ignored: what is ignored stays so in the processes
-	// that this one starts.
-	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
-	context.AfterFunc(ctx, func() { signal.Reset(syscall.SIGINT) }) // a second Ctrl-C ends the program at once
-	err := run(ctx, os.Stdin, os.Stdout, os.Stderr, os.Args[1:])
-	stop()
-	os.Exit(status(os.Stderr, err))
-}
-
-// usageError is a mistake in the command line.
-type usageError struct{ err error }
-
-func (e usageError) Error() string { return e.err.Error() }
-func (e usageError) Unwrap() error { return e.err }
-
-func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
-
-// status prints err, if any, and gives the exit status that stands for it.
-func status(stderr io.Writer, err error) int {
-	if err == nil {
-		return exitOK
-	}
-	_, _ = fmt.Fprintf(stderr, "fanoutbench: %v\n", err) // there is no other place to say it
-	var gate gateError
-	if errors.As(err, &gate) {
-		return gate.code
-	}
-	var usage usageError
-	if errors.As(err, &usage) {
-		return exitUsage
-	}
-	return exitInvalid
+	cli.Main("fanoutbench", func(ctx context.Context) error { return run(ctx, os.Stdin, os.Stdout, os.Stderr, os.Args[1:]) })
 }
 
 func run(ctx context.Context, stdin io.Reader, stdout, stderr io.Writer, args []string) error {
@@ -101,13 +58,9 @@ func run(ctx context.Context, stdin io.Reader, stdout, stderr io.Writer, args []
 func newRoot() *cobra.Command {
 	root := newRun("fanoutbench")
 	root.Args = noCommand
-	root.Version = toolVersion()
 	root.Long = "Compare two ways of fanning decoded batches out to HTTP workers: the same rows,\n" +
 		"over real ZeroMQ IPC, in paired rounds of random order, every row verified."
-	root.SilenceErrors = true
-	root.SilenceUsage = true
-	root.CompletionOptions.HiddenDefaultCmd = true
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	cli.Root(root)
 	root.AddCommand(newRun("run"), newList(), newCheckArm(), newReport(), newHistoryCommand(), newExplain(), newVerify(), newPlan(), newMerge(), newReproduce(), newGate(), newCalibrate(), newDoctor(), newController(), newWorker(), newConsumer())
 	return root
 }
@@ -119,17 +72,7 @@ func noCommand(c *cobra.Command, args []string) error {
 	}
 	c.SuggestionsMinimumDistance = 2
 	if near := c.SuggestionsFor(args[0]); len(near) > 0 {
-		return usagef("no command %q, did you mean %s?", args[0], strings.Join(near, " or "))
+		return cli.Usagef("no command %q, did you mean %s?", args[0], strings.Join(near, " or "))
 	}
-	return usagef("no command %q, see fanoutbench --help; arms are given with --reference and --candidate", args[0])
-}
-
-// exactly is cobra.ExactArgs with this program's exit status.
-func exactly(n int, what string) cobra.PositionalArgs {
-	return func(c *cobra.Command, args []string) error {
-		if len(args) != n {
-			return usagef("%s: %d arguments %q, want %s", c.Name(), len(args), args, what)
-		}
-		return nil
-	}
+	return cli.Usagef("no command %q, see fanoutbench --help; arms are given with --reference and --candidate", args[0])
 }

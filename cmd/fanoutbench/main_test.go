@@ -18,9 +18,19 @@ import (
 	"time"
 
 	"github.com/fanoutbench/fanoutbench/cmd/internal/arm"
+	"github.com/fanoutbench/fanoutbench/cmd/internal/cli"
 	"github.com/fanoutbench/fanoutbench/cmd/internal/worker/faulty"
 	"github.com/fanoutbench/fanoutbench/results"
 	"github.com/fanoutbench/fanoutbench/results/htmlreport"
+)
+
+// The exit statuses by short names.
+const (
+	exitOK           = cli.ExitOK
+	exitRegression   = cli.ExitRegression
+	exitUsage        = cli.ExitUsage
+	exitInconclusive = cli.ExitInconclusive
+	exitInvalid      = cli.ExitInvalid
 )
 
 // The tests run this very test binary as the program: with envPIDs set it is
@@ -72,7 +82,7 @@ func TestMain(m *testing.M) {
 		if err == nil {
 			err = faulty.Run(context.Background(), os.Stdin, os.Stdout, f)
 		}
-		os.Exit(status(os.Stderr, err))
+		os.Exit(cli.Status(os.Stderr, "fanoutbench", err))
 	case role == "driver" && os.Getenv(envLimit) != "":
 		if err := limitFiles(os.Getenv(envLimit)); err != nil {
 			fmt.Fprintln(os.Stderr, err)
@@ -106,8 +116,9 @@ type program struct {
 	drained chan struct{} // closed when a stderr read by begin has ended
 }
 
-// bound ends a program that hangs; no test waits for it.
-const bound = 2 * time.Minute
+// bound ends a program that hangs; no test waits for it. It is the time of a trial
+// too, unless a test is about that: a disk may stall for longer than the default.
+const bound = 4 * time.Minute
 
 func newProgram(t *testing.T, env []string, args ...string) *program {
 	t.Helper()
@@ -141,7 +152,7 @@ func measure(t *testing.T, env []string, args ...string) *program {
 	t.Helper()
 	p := newProgram(t, env)
 	p.cmd.Args = append(p.cmd.Args, "run", "--output", p.output, "--seed", "7")
-	for _, small := range [][]string{{"--rounds", "1"}, {"--repetitions", "1"}, {"--counts", "5"}, {"--metadata", "rich"}, {"--process", "run"}} {
+	for _, small := range [][]string{{"--rounds", "1"}, {"--repetitions", "1"}, {"--counts", "5"}, {"--metadata", "rich"}, {"--process", "run"}, {"--timeout", bound.String()}} {
 		if !slices.Contains(args, small[0]) {
 			p.cmd.Args = append(p.cmd.Args, small...)
 		}
@@ -320,7 +331,7 @@ func (p *program) failed(as string) *results.Failure {
 	for _, format := range append([]string{htmlreport.Format}, results.Formats...) {
 		var b bytes.Buffer
 		err := run(p.t.Context(), nil, &b, io.Discard, []string{"report", p.output, "--format", format})
-		if status(io.Discard, err) != exitInvalid {
+		if cli.Status(io.Discard, "fanoutbench", err) != exitInvalid {
 			p.t.Errorf("report --format %s: %v, want exit status %d", format, err, exitInvalid)
 		}
 		switch text := b.String(); format {

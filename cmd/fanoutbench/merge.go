@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/fanoutbench/fanoutbench/cmd/internal/cli"
 	"github.com/fanoutbench/fanoutbench/results"
 )
 
@@ -16,13 +17,13 @@ func newMerge() *cobra.Command {
 		Short: "join runs of one plan, made on several hosts",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) < 2 {
-				return usagef("merge: %d arguments %q, want the folders of at least two runs", len(args), args)
+				return cli.Usagef("merge: %d arguments %q, want the folders of at least two runs", len(args), args)
 			}
 			return nil
 		},
 		RunE: func(c *cobra.Command, args []string) error {
 			if _, err := os.Lstat(output); output != "" && err == nil {
-				return usagef("output %s exists, want a folder to make", output)
+				return cli.Usagef("output %s exists, want a folder to make", output)
 			}
 			m, err := results.Merge(args)
 			if err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/fanoutbench/fanoutbench/cmd/internal/cli"
 	"github.com/fanoutbench/fanoutbench/cmd/internal/driver"
 	"github.com/fanoutbench/fanoutbench/results"
 	"github.com/fanoutbench/fanoutbench/results/htmlreport"
@@ -17,13 +18,13 @@ func newReport() *cobra.Command {
 	var format string
 	formats := append(slices.Clone(results.Formats), htmlreport.Format)
 	c := &cobra.Command{
-		Use: "report DIR", Args: exactly(1, "the folder of a run"),
+		Use: "report DIR", Args: cli.Exactly(1, "the folder of a run"),
 		Short: "print a run's results",
 		Long: "Print a run's results: as text, as Markdown for a pull request, as CSV or JSON (schema in results/schema),\n" +
 			"in the Go benchmark format for benchstat -col arm, or as one HTML page.",
 		RunE: func(c *cobra.Command, args []string) error {
 			if !slices.Contains(formats, format) {
-				return usagef("format %q, want one of %q", format, formats)
+				return cli.Usagef("format %q, want one of %q", format, formats)
 			}
 			f, err := results.Read(args[0])
 			if err != nil {
@@ -60,7 +61,7 @@ func newHistoryCommand() *cobra.Command {
 		Use: "history DIR...",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return usagef("history: no arguments, want the folders of one or more runs")
+				return cli.Usagef("history: no arguments, want the folders of one or more runs")
 			}
 			return nil
 		},
@@ -70,13 +71,13 @@ func newHistoryCommand() *cobra.Command {
 		RunE: func(c *cobra.Command, args []string) error {
 			switch {
 			case !slices.Contains(formats, format):
-				return usagef("format %q, want one of %q", format, formats)
+				return cli.Usagef("format %q, want one of %q", format, formats)
 			case opt.Metric != "" && !slices.Contains(results.Metrics, opt.Metric):
-				return usagef("metric %q, want one of %q", opt.Metric, results.Metrics)
+				return cli.Usagef("metric %q, want one of %q", opt.Metric, results.Metrics)
 			case opt.Count < 0:
-				return usagef("count %d, want 1 or more", opt.Count)
+				return cli.Usagef("count %d, want 1 or more", opt.Count)
 			case opt.Metadata != "" && opt.Metadata != results.MetadataPlain && opt.Metadata != results.MetadataRich:
-				return usagef("metadata %q, want %q or %q", opt.Metadata, results.MetadataPlain, results.MetadataRich)
+				return cli.Usagef("metadata %q, want %q or %q", opt.Metadata, results.MetadataPlain, results.MetadataRich)
 			}
 			return printHistory(c, args, opt, format)
 		},

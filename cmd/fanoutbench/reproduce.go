@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fanoutbench/fanoutbench/cmd/internal/arm"
+	"github.com/fanoutbench/fanoutbench/cmd/internal/cli"
 	"github.com/fanoutbench/fanoutbench/cmd/internal/plan"
 	"github.com/fanoutbench/fanoutbench/cmd/internal/rebuild"
 	"github.com/fanoutbench/fanoutbench/cmd/internal/tree"
@@ -30,7 +31,7 @@ type reproduction struct {
 func newReproduce() *cobra.Command {
 	var r reproduction
 	c := &cobra.Command{
-		Use: "reproduce DIR", Args: exactly(1, "the folder of a run"),
+		Use: "reproduce DIR", Args: cli.Exactly(1, "the folder of a run"),
 		Short: "rebuild both arms of a run, run its plan with fresh coins, and say whether it comes out again",
 		RunE: func(c *cobra.Command, args []string) error {
 			if !c.Flags().Changed("seed") {
@@ -73,11 +74,11 @@ func (r *reproduction) run(ctx context.Context, stdout, stderr io.Writer, dir st
 	r.follow(p)
 	rec, err := r.recording()
 	if err != nil {
-		return usageError{err}
+		return cli.Usage(err)
 	}
 	p, source, err := again(p, rec)
 	if err != nil {
-		return usageError{err}
+		return cli.Usage(err)
 	}
 	all := map[string]arm.Arm{}
 	var how []string
@@ -109,13 +110,13 @@ func (r *reproduction) check() error {
 		return fmt.Errorf("run folder %s: %w", r.old.Dir, err)
 	}
 	if r.seed == r.old.Plan.Seed {
-		return usagef("seed is %d, that of the run in %s, want fresh coins", r.seed, r.old.Dir)
+		return cli.Usagef("seed is %d, that of the run in %s, want fresh coins", r.seed, r.old.Dir)
 	}
 	if r.output == "" {
 		r.output = filepath.Join("runs", time.Now().UTC().Format("20060102T150405.000Z"))
 	}
 	if _, err := os.Lstat(r.output); err == nil {
-		return usagef("output %s exists, want a folder to make: a run is never overwritten", r.output)
+		return cli.Usagef("output %s exists, want a folder to make: a run is never overwritten", r.output)
 	}
 	return nil
 }
@@ -155,18 +156,18 @@ func notRebuilt(name string, err error) error {
 // and with a family if it had none.
 func (r *reproduction) again(arms map[string]arm.Arm) (results.Plan, error) {
 	p := r.old.Plan
-	p.ToolVersion, p.Seed, p.Budget = toolVersion(), r.seed, nil
+	p.ToolVersion, p.Seed, p.Budget = cli.Version(), r.seed, nil
 	p.CampaignSHA256, p.Shard, p.Shards = "", nil, 0
 	p.Reference.Spec, p.Candidate.Spec = arms[results.Reference].Spec, arms[results.Candidate].Spec
 	if len(p.Primary) == 0 {
 		p = p.WithFamily()
 	}
 	if p.StreamSHA256 == "" && r.recorded != "" {
-		return p, usagef("stream is %q, but the run had the stream %q, which is made from the seed", r.recorded, p.Stream)
+		return p, cli.Usagef("stream is %q, but the run had the stream %q, which is made from the seed", r.recorded, p.Stream)
 	}
 	if p.StreamSHA256 != "" {
 		if r.recorded == "" {
-			return p, usagef("the run had the stream %s, want --stream %sDIR to say where it lies now", p.Stream, results.StreamRecorded)
+			return p, cli.Usagef("the run had the stream %s, want --stream %sDIR to say where it lies now", p.Stream, results.StreamRecorded)
 		}
 		p.Stream = r.recorded
 	}

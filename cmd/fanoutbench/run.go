@@ -9,13 +9,13 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/fanoutbench/fanoutbench/cmd/internal/arm"
+	"github.com/fanoutbench/fanoutbench/cmd/internal/cli"
 	"github.com/fanoutbench/fanoutbench/cmd/internal/driver"
 	"github.com/fanoutbench/fanoutbench/cmd/internal/stream"
 	"github.com/fanoutbench/fanoutbench/protocol"
@@ -59,7 +59,7 @@ const (
 func newRun(name string) *cobra.Command {
 	var f runFlags
 	c := &cobra.Command{
-		Use: name, Args: exactly(0, "none: arms are given with --reference and --candidate"),
+		Use: name, Args: cli.Exactly(0, "none: arms are given with --reference and --candidate"),
 		Short: "measure a candidate arm against a reference (the default command)",
 		RunE: func(c *cobra.Command, _ []string) error {
 			if !c.Flags().Changed("seed") {
@@ -111,14 +111,14 @@ func (f *runFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 		return err
 	}
 	if err := f.checkBudget(); err != nil {
-		return usageError{err}
+		return cli.Usage(err)
 	}
 	p, source, err := f.plan(arms)
 	if err != nil {
-		return usageError{err}
+		return cli.Usage(err)
 	}
 	if err := errors.Join(f.checkLayouts(arms), f.checkPair(arms), f.checkPython(arms)); err != nil {
-		return usageError{err}
+		return cli.Usage(err)
 	}
 	if f.campaign.shards > 0 {
 		return f.writeCampaign(stdout, arms, p)
@@ -127,7 +127,7 @@ func (f *runFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 		f.output = filepath.Join("runs", time.Now().UTC().Format("20060102T150405.000Z"))
 	}
 	if _, err := os.Lstat(f.output); err == nil {
-		return usagef("output %s exists, want a folder to make: a run is never overwritten", f.output)
+		return cli.Usagef("output %s exists, want a folder to make: a run is never overwritten", f.output)
 	}
 	if f.dryRun {
 		return f.showPlan(stdout, arms, p)
@@ -193,7 +193,7 @@ func (f *runFlags) plan(arms map[string]arm.Arm) (results.Plan, stream.Source, e
 	}
 	p := results.Plan{
 		Loop: loop, Consumers: consumers,
-		ToolVersion: toolVersion(), Reference: asked(results.Reference), Candidate: asked(results.Candidate),
+		ToolVersion: cli.Version(), Reference: asked(results.Reference), Candidate: asked(results.Candidate),
 		Transport: f.transport, Counts: f.counts, Metadata: f.metadata, Rounds: f.rounds, Repetitions: f.repetitions,
 		Seed: f.seed, Stream: f.stream, HTTPWorkers: f.workers, Consumer: f.consumer, Pace: pace(f.pace), Process: f.process,
 		TimeoutMS: int(f.timeout.Milliseconds()), StartTimeoutMS: int(f.startTimeout.Milliseconds()),
@@ -213,12 +213,4 @@ func pace(flag string) string {
 		return protocol.RatePace(rate)
 	}
 	return flag
-}
-
-// toolVersion is the module version that this program was built as.
-func toolVersion() string {
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
-		return info.Main.Version
-	}
-	return "(devel)"
 }

@@ -69,11 +69,20 @@ func someCellIsSlower(reference, candidate [][]float64) bool {
 	return false
 }
 
-func TestGateOverTwentyFourNullCells(t *testing.T) {
-	runs := 60
-	if os.Getenv("FANOUTBENCH_LONG") != "" {
-		runs = 5000
+// simulations is how many runs are simulated, more of them in the long suite, and a
+// quarter where an emulator computes them (-short).
+func simulations(usual, long int) int {
+	switch {
+	case os.Getenv("FANOUTBENCH_LONG") != "":
+		return long
+	case testing.Short():
+		return usual / 4
 	}
+	return usual
+}
+
+func TestGateOverTwentyFourNullCells(t *testing.T) {
+	runs := simulations(60, 5000)
 	rng := rand.New(rand.NewPCG(91, 92))
 	alarms := map[string]int{}
 	const narrow, usual = "gate, margin 0.1 %", "gate, margin 5 %"

@@ -45,7 +45,8 @@ func TestGate(t *testing.T) {
 // those of a comparison that ignores pairs and numbers on the same data.
 func TestGateFalseAlarms(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 8))
-	const runs, m = 300, 24
+	const m = 24
+	runs := simulations(300, 300)
 	alarms := 0
 	for range runs {
 		f := Family{Margin: 0.001} // a margin that hides nothing
@@ -71,7 +72,7 @@ func TestGateFalseAlarms(t *testing.T) {
 			alarms++
 		}
 	}
-	if limit := 0.05*runs + 4*math.Sqrt(runs*0.05*0.95); float64(alarms) > limit {
+	if limit := 0.05*float64(runs) + 4*math.Sqrt(float64(runs)*0.05*0.95); float64(alarms) > limit {
 		t.Errorf("%d of %d null runs fail the gate, want at most %.0f", alarms, runs, limit)
 	}
 }

@@ -203,7 +203,8 @@ func TestJudgeRefuses(t *testing.T) {
 // The family's false alarms: twelve cells of one noise each, which hang together.
 func TestFalseAlarms(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
-	const runs, m = 200, 12
+	const m = 12
+	runs := simulations(200, 200)
 	alarms := 0
 	for range runs {
 		f := Family{Margin: 0.05}
@@ -226,7 +227,7 @@ func TestFalseAlarms(t *testing.T) {
 			alarms++
 		}
 	}
-	if limit := 0.05*runs + 4*math.Sqrt(runs*0.05*0.95); float64(alarms) > limit {
+	if limit := 0.05*float64(runs) + 4*math.Sqrt(float64(runs)*0.05*0.95); float64(alarms) > limit {
 		t.Errorf("%d of %d null runs were decided, want at most %.0f", alarms, runs, limit)
 	}
 }

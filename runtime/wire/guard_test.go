@@ -77,6 +77,14 @@ func checkAgainstTwin(t *testing.T, frame []byte) {
 	}
 }
 
+// cases is n, or a tenth where an emulator runs them (-short).
+func cases(n int) int {
+	if testing.Short() {
+		return n / 10
+	}
+	return n
+}
+
 func TestCheckAgainstTwin(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for _, path := range realFiles(t) {
@@ -89,13 +97,13 @@ func TestCheckAgainstTwin(t *testing.T) {
 			checkAgainstTwin(t, frame[:cut])
 		}
 		checkAgainstTwin(t, append(bytes.Clone(frame), codeNil))
-		for range 2000 { // a byte changed
+		for range cases(2000) { // a byte changed
 			bad := bytes.Clone(frame)
 			bad[rng.IntN(len(bad))] = byte(rng.Uint32())
 			checkAgainstTwin(t, bad)
 		}
 	}
-	for range 20000 {
+	for range cases(20000) {
 		b := make([]byte, rng.IntN(12))
 		for i := range b {
 			b[i] = byte(rng.Uint32()) | 0x80

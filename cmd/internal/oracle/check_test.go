@@ -72,9 +72,10 @@ func TestEveryFaultIsNamed(t *testing.T) {
 			}
 		}
 	}
+	many := min(int(seeds(400)/8), 15)
 	for name := range faults {
-		if made[name] < 15 {
-			t.Errorf("%s came up %d times, want many", name, made[name])
+		if made[name] < many {
+			t.Errorf("%s came up %d times, want %d", name, made[name], many)
 		}
 	}
 }

@@ -290,10 +290,14 @@ func splitCharacters(rng *rand.Rand, part []protocol.Batch, rids []string, texts
 	}
 }
 
-// seeds is n in the long suite and a third of them otherwise.
+// seeds is n in the long suite, a third of them usually, and a few where an emulator
+// runs them (-short).
 func seeds(n uint64) uint64 {
-	if os.Getenv("FANOUTBENCH_LONG") == "" {
-		return n / 3
+	switch {
+	case os.Getenv("FANOUTBENCH_LONG") != "":
+		return n
+	case testing.Short():
+		return n / 15
 	}
-	return n
+	return n / 3
 }

@@ -213,6 +213,7 @@ func TestPortInUse(t *testing.T) {
 
 // Scores and texts share batches (sglang#25414), and scores do not depend on how items are sent.
 func TestScoresBesideTexts(t *testing.T) {
+	t.Parallel()
 	var want string
 	for _, way := range [][]string{nil, {"--enable-tokenizer-batch-encode"}, {"--enable-tokenizer-batch-encode", "--batch-send-max-tokens", "40"}, {"--disable-radix-cache", "--chunked-prefill-size", "16"}} {
 		t.Run(strings.Join(way, " "), func(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 // How many messages a batch of 100 prompts is on its way to the scheduler: SGLang's
 // rule, and our cuts between items. The answers do not depend on it.
 func TestDispatchOverHTTP(t *testing.T) {
+	t.Parallel()
 	texts, ids := make([]string, 100), make([][]int, 100)
 	for i := range texts {
 		texts[i] = fmt.Sprintf("prompt %03d", i)

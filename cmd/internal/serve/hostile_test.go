@@ -40,6 +40,7 @@ func TestTooLittleMemory(t *testing.T) {
 
 // A log that nobody reads any more neither stops the server nor keeps its end.
 func TestUnreadLog(t *testing.T) {
+	t.Parallel()
 	s := &server{t: t, dir: t.TempDir(), log: &record{}, cmd: exec.Command(os.Args[0], append([]string{"--port", "0", "--enable-metrics", "--log-level", "debug"}, small...)...)}
 	s.cmd.Env = append(os.Environ(), programVar+"=1", "TMPDIR="+s.dir)
 	pipe, in, err := os.Pipe()

@@ -151,6 +151,7 @@ func shown(e entry) string {
 // vocabulary, at its position: alone, in a batch where each item asks for its own,
 // of n copies, and streamed, with all so far in each event or what is new.
 func TestLogprobsAreTheModels(t *testing.T) {
+	t.Parallel()
 	ref := newReference(t)
 	for _, incremental := range []bool{false, true} {
 		t.Run(fmt.Sprintf("incremental %t", incremental), func(t *testing.T) {

@@ -64,6 +64,7 @@ func choices[C any](t *testing.T, s *server, path string, body map[string]any, s
 // The older of OpenAI's shapes has the model's log-probabilities: with and without the
 // prompt, as text and ids, for n copies, at once and streamed.
 func TestCompletionLogprobsAreTheModels(t *testing.T) {
+	t.Parallel()
 	const maxTokens, top = 6, 3
 	ref := newReference(t)
 	s := launch(t, "--tokenizer-worker-num", "2", "--detokenizer-worker-num", "2")

@@ -162,6 +162,7 @@ func TestLeavingDuringPrefill(t *testing.T) {
 // Probes by the hundred, also those whose clients leave, harm nobody (sglang#3695),
 // and probes of different workers are not mistaken for one another (sglang PR 28143).
 func TestProbeSoak(t *testing.T) {
+	t.Parallel()
 	r := launch(t, "--device", "sim", "--sim-step-base", "0.002", "--tokenizer-worker-num", "4", "--detokenizer-worker-num", "2", "--incremental-streaming-output")
 	var group sync.WaitGroup
 	for i := range 8 {

@@ -166,6 +166,7 @@ var tooLongText = strings.Repeat("hello ", 1500)
 // names, types, null or absent, bodies and codes of errors. Streams are a slow device's,
 // so that their events are not merged into one.
 func TestParityOfShapes(t *testing.T) {
+	t.Parallel()
 	quick, paced := launch(t), launch(t, slow...)
 	for _, p := range parities {
 		t.Run(p.name, func(t *testing.T) {

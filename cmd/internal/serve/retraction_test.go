@@ -1,56 +1,47 @@
 package serve
 
 import (
-	"fmt"
-	"reflect"
+	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 )
 
 // A cache with too little room for what runs takes requests back and computes them again: all finish, each
 // with the text that it has on an idle server, and says how often it was taken back.
+//
+// The requests come as one message, so that what is taken back follows from the scheduler's rules and not
+// from when they arrive. A prefill batch has room for few of them: of those that are admitted together all
+// room is set aside, of those that run already a share, which turns out to be too little.
 func TestRetraction(t *testing.T) {
+	t.Parallel()
 	const requests, tokens = 12, 400
 	for _, way := range [][]string{nil, {"--schedule-policy", "lpm"}, {"--page-size", "16", "--chunked-prefill-size", "64", "--enable-mixed-chunk"}} {
 		t.Run(strings.Join(way, " "), func(t *testing.T) {
-			r := launch(t, append(way, "--device", "sim", "--sim-step-base", "0.003", "--sim-stop", "0", "--max-total-tokens", "2304")...)
-			ask := func(i int) (ids any, retractions float64) {
-				body := prompt(i+1, tokens)
-				body["sampling_params"].(map[string]any)["ignore_eos"] = false // with it all room is set aside at once
-				status, answer := r.post(t, "/generate", body)
-				meta, _ := answer["meta_info"].(map[string]any)
-				if status != 200 || meta["completion_tokens"] != float64(tokens) || !strings.Contains(fmt.Sprint(meta["finish_reason"]), "length") {
-					t.Errorf("request %d: %d %v", i, status, meta)
-				}
-				retractions, _ = meta["num_retractions"].(float64)
-				return answer["output_ids"], retractions
-			}
-			got := make([]any, requests)
-			counts := make([]float64, requests)
-			var group sync.WaitGroup
+			r := launch(t, append(way, "--device", "sim", "--sim-step-base", "0.0003", "--sim-stop", "0", "--max-total-tokens", "2304", "--max-prefill-tokens", "6", "--enable-tokenizer-batch-encode")...)
+			texts, params := make([]string, requests), make([]any, requests)
 			for i := range requests {
-				var done atomic.Bool
-				group.Go(func() { got[i], counts[i] = ask(i); done.Store(true) })
-				// Of requests that come together all room is set aside, of those that run a share.
-				r.waitFor("the request to be there", func() bool {
-					return done.Load() || r.metric(t, "sglang:num_running_reqs")+r.metric(t, "sglang:num_queue_reqs") > float64(min(i, 6))
-				})
+				texts[i] = "hello"
+				params[i] = drawn(i+1, tokens, map[string]any{"ignore_eos": false}) // with it all room is set aside at once
 			}
-			group.Wait()
-			var sum float64
-			for _, n := range counts {
-				sum += n
+			got := r.answers(t, map[string]any{"text": texts, "sampling_params": params})
+			if len(got) != requests {
+				t.Fatalf("%d answers, want %d", len(got), requests)
+			}
+			sum := 0
+			for i, a := range got {
+				if a.Meta.Completion != tokens || a.Meta.Finish == nil || a.Meta.Finish.Type != "length" {
+					t.Errorf("request %d: %+v", i, a.Meta)
+				}
+				sum += a.Meta.Retractions
 			}
 			for i := 0; i < requests; i += 3 {
-				alone, again := ask(i)
-				if again != 0 || !reflect.DeepEqual(got[i], alone) {
-					t.Errorf("request %d, taken back %v times, differs from what it is alone", i, counts[i])
+				alone := r.answers(t, map[string]any{"text": texts[i], "sampling_params": params[i]})[0]
+				if alone.Meta.Retractions != 0 || !slices.Equal(got[i].IDs, alone.IDs) {
+					t.Errorf("request %d, taken back %d times, differs from what it is alone", i, got[i].Meta.Retractions)
 				}
 			}
-			if n := r.metric(t, "sglang:num_retracted_requests_total"); sum == 0 || n != sum {
-				t.Errorf("meta_info has %v retractions, the metric %v, want as many and some", sum, n)
+			if n := r.metric(t, "sglang:num_retracted_requests_total"); sum == 0 || n != float64(sum) {
+				t.Errorf("meta_info has %d retractions, the metric %v, want as many and some", sum, n)
 			}
 			if used := r.metric(t, "sglang:num_used_tokens"); used != 0 {
 				t.Errorf("%v tokens are still used", used)

@@ -75,6 +75,7 @@ func (s *server) arrivals(t *testing.T, order []int, atOnce int) []said {
 // whatever the order of arrival, the company, the limits of batches, the cache and
 // the policy; with a seed those that are drawn, too.
 func TestSameAnswersWhateverTheBatch(t *testing.T) {
+	t.Parallel()
 	random := rand.New(rand.NewPCG(1, 2))
 	alone := make([]int, len(asked()))
 	for i := range alone {

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"net"
@@ -27,6 +28,10 @@ const programVar = "FANOUTSERVE_TEST_PROGRAM"
 func TestMain(m *testing.M) {
 	if os.Getenv(programVar) != "" {
 		os.Exit(Main(nil, os.Args[1:]))
+	}
+	flag.Parse()
+	if err := flag.Set("test.parallel", "4"); err != nil { // these tests mostly wait
+		panic(err)
 	}
 	os.Exit(m.Run())
 }

@@ -26,6 +26,7 @@ func drawn(seed, n int, more map[string]any) map[string]any {
 // Every form of a /generate request: one and lists, text and ids, with any number
 // of workers (sglang#29367), n copies by their index (sglang#2912), rids.
 func TestFormsOfGenerate(t *testing.T) {
+	t.Parallel()
 	r := launch(t, append([]string{"--tokenizer-worker-num", "3", "--detokenizer-worker-num", "2"}, device...)...)
 	one := func(seed int) string {
 		return r.answers(t, map[string]any{"text": "x", "sampling_params": drawn(seed, 12, nil)})[0].Text
@@ -111,6 +112,7 @@ func sayings(ids []int64) string {
 // the first of them; nothing of a stop is ever sent, and nothing is held that no
 // stop begins with (sglang#11446, vllm#3574, vllm PR 45636).
 func TestStopsOverHTTP(t *testing.T) {
+	t.Parallel()
 	for _, info := range fanout.List() {
 		if info.NeedsPrepared {
 			continue
@@ -167,6 +169,7 @@ func (s *server) checkStops(t *testing.T, seed int) {
 // A text that ends within a character has U+FFFD there and nowhere before, streamed
 // too (llama.cpp#4036, vllm-mlx PR 109, exo PR 1691).
 func TestHalfACharacterOverHTTP(t *testing.T) {
+	t.Parallel()
 	for _, method := range []string{"offset", "bytes"} {
 		t.Run(method, func(t *testing.T) {
 			r := launch(t, append([]string{"--detokenize-method", method}, plain...)...)

@@ -133,6 +133,7 @@ var (
 // otherwise as many as the budget makes (sglang seed 001). The log and the admission
 // records, asked for by rid, say the same.
 func TestBatchesInLogAndRecords(t *testing.T) {
+	t.Parallel()
 	for way, want := range map[string][]int{
 		"":                           {100},
 		"--schedule-policy lpm":      {100},   // in-batch prefixes are an order, as in SGLang, and no barrier

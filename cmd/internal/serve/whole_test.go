@@ -34,6 +34,7 @@ func (s *server) all(t *testing.T, n, tokens int) []streamed {
 // Every fanout strategy gives the same streams, with one and with several workers and detokenizers, as
 // processes and in one; and a stream is what a unary request gets.
 func TestStrategiesGiveTheSameStreams(t *testing.T) {
+	t.Parallel()
 	device := []string{"--device", "sim", "--sim-step-base", "0.001", "--sim-multi-byte", "0.5", "--sim-empty", "0.1", "--sim-special", "0.05", "--incremental-streaming-output"}
 	var want []streamed
 	check := func(t *testing.T, args ...string) {
@@ -135,6 +136,7 @@ func TestBadRequests(t *testing.T) {
 
 // A rid that is in use is refused, and the first request goes on unharmed (sglang PR 19035, vllm#10583).
 func TestDuplicateRID(t *testing.T) {
+	t.Parallel()
 	for _, workers := range []string{"1", "3"} {
 		t.Run(workers+" workers", func(t *testing.T) {
 			r := launch(t, "--device", "sim", "--sim-step-base", "0.01", "--incremental-streaming-output", "--tokenizer-worker-num", workers)

@@ -139,6 +139,23 @@ func TestEndsOfGeneration(t *testing.T) {
 	wantError(t, err, "generation_config.json: json: cannot unmarshal string")
 }
 
+// A key that is given twice, read here or not, is refused in both files.
+func TestConfigsWithDoubledKeys(t *testing.T) {
+	raw := object(t, "llama", nil)
+	for more, want := range map[string]string{
+		`"hidden_size":64`:       `the key "hidden_size" is given twice at the top`,
+		`"x":[{"y":1,"y":1}]`:    `the key "y" is given twice in x[0]`,
+		`"rope_parameters":null`: "", // once
+	} {
+		_, err := parseConfig(append(raw[:len(raw)-1:len(raw)-1], (","+more+"}")...), nil)
+		if want == "" && err != nil || want != "" && (err == nil || err.Error() != want) {
+			t.Errorf("%s: %v, want %q", more, err, want)
+		}
+	}
+	_, err := parseConfig(raw, []byte(`{"eos_token_id":7,"eos_token_id":5}`))
+	wantError(t, err, `generation_config.json: the key "eos_token_id" is given twice at the top`)
+}
+
 func TestConfigsThatCannotBe(t *testing.T) {
 	llama3 := func(name string, v any) map[string]any {
 		m := map[string]any{"type": "llama3", "factor": 8, "low_freq_factor": 1, "high_freq_factor": 4, "original_max_position_embeddings": 512}

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"github.com/fanoutbench/fanoutbench/runtime/jsoncheck"
 )
 
 // folderConfig is what is read of a config.json. A pointer is nil where the file has
@@ -71,7 +73,7 @@ var folderArchitectures = map[string]string{"Qwen3ForCausalLM": qwen3, "LlamaFor
 // generation_config.json.
 func parseConfig(raw, generation []byte) (Config, error) {
 	var f folderConfig
-	if err := json.Unmarshal(raw, &f); err != nil {
+	if err := unmarshal(raw, &f); err != nil {
 		return Config{}, err
 	}
 	if len(f.Architectures) != 1 || folderArchitectures[f.Architectures[0]] == "" {
@@ -87,7 +89,7 @@ func parseConfig(raw, generation []byte) (Config, error) {
 		var g struct {
 			EOS ids `json:"eos_token_id"`
 		}
-		if err := json.Unmarshal(generation, &g); err != nil {
+		if err := unmarshal(generation, &g); err != nil {
 			return Config{}, fmt.Errorf("generation_config.json: %w", err)
 		}
 		c.addEOS(g.EOS...)
@@ -97,6 +99,14 @@ func parseConfig(raw, generation []byte) (Config, error) {
 	}
 	err := f.rotation(&c)
 	return c, err
+}
+
+// unmarshal is json.Unmarshal for files in which no key may be given twice.
+func unmarshal(raw []byte, v any) error {
+	if err := json.Unmarshal(raw, v); err != nil {
+		return err
+	}
+	return jsoncheck.DoubledKey(raw)
 }
 
 // refuse names what would be computed otherwise than here.

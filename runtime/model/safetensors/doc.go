@@ -14,7 +14,7 @@
 //
 // Offsets count from the header's end. As in the reference code tensors follow one
 // another without a gap from the first byte to the last, so that none can overlap,
-// and a file that is cut short is noticed. Unlike there, a name that stands twice is
+// and a file that is cut short is noticed. Unlike there, a key that is given twice is
 // an error: the one that a JSON reader keeps need not be the one that was meant.
 // Dtypes are F32, F16 and BF16: the models that are read have no others.
 //

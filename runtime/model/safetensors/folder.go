@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/fanoutbench/fanoutbench/runtime/jsoncheck"
 	"github.com/fanoutbench/fanoutbench/runtime/model/tensor"
 )
 
@@ -92,6 +93,9 @@ func parseIndex(raw []byte) (map[string]map[string]bool, error) {
 		WeightMap map[string]string `json:"weight_map"`
 	}
 	if err := json.Unmarshal(raw, &index); err != nil {
+		return nil, err
+	}
+	if err := jsoncheck.DoubledKey(raw); err != nil {
 		return nil, err
 	}
 	if len(index.WeightMap) == 0 {

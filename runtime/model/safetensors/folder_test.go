@@ -65,6 +65,7 @@ func TestFoldersThatCannotBe(t *testing.T) {
 		index + ": unexpected end of JSON input":                                     {index: nil},
 		index + ": no weight_map":                                                    {index: []byte(`{"weight_map":{}}`)},
 		index + ": json: cannot unmarshal number":                                    {index: []byte(`{"weight_map":{"x":1}}`)},
+		index + `: the key "x" is given twice in weight_map`:                         {index: []byte(`{"weight_map":{"x":"1","x":"2"}}`)},
 		`tensor "x" lies in "../1", expected a file of the folder itself`:            {index: []byte(`{"weight_map":{"x":"../1"}}`)},
 		`tensor "x" lies in "/etc/1", expected`:                                      {index: []byte(`{"weight_map":{"x":"/etc/1"}}`)},
 		`tensor "x" lies in "sub/1", expected`:                                       {index: []byte(`{"weight_map":{"x":"sub/1"}}`)},

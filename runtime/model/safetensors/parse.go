@@ -10,6 +10,7 @@ import (
 	"io"
 	"slices"
 
+	"github.com/fanoutbench/fanoutbench/runtime/jsoncheck"
 	"github.com/fanoutbench/fanoutbench/runtime/model/tensor"
 )
 
@@ -57,7 +58,7 @@ func parse(file []byte) ([]tensor.Tensor, error) {
 	return place(entries, rest[n:])
 }
 
-// readHeader reads the object key by key, to see those that stand twice.
+// readHeader reads the object key by key: they are names, and all but one of tensors.
 func readHeader(header []byte) ([]entry, error) {
 	d := json.NewDecoder(bytes.NewReader(header))
 	if t, err := d.Token(); err != nil {
@@ -66,17 +67,12 @@ func readHeader(header []byte) ([]entry, error) {
 		return nil, fmt.Errorf("%v, expected an object", t)
 	}
 	var entries []entry
-	seen := map[string]bool{}
 	for d.More() {
 		t, err := d.Token()
 		if err != nil {
 			return nil, err
 		}
 		name := t.(string) // a key: the decoder has seen to it
-		if seen[name] {
-			return nil, fmt.Errorf("tensor %.100q stands twice", name)
-		}
-		seen[name] = true
 		if name == metadata {
 			var m map[string]string
 			if err := d.Decode(&m); err != nil {
@@ -96,7 +92,7 @@ func readHeader(header []byte) ([]entry, error) {
 	if t, err := d.Token(); !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("%v, %w behind the object, expected spaces", t, err)
 	}
-	return entries, nil
+	return entries, jsoncheck.DoubledKey(header)
 }
 
 // place gives each entry its bytes.

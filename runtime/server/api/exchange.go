@@ -8,12 +8,11 @@ import (
 	"io"
 	"net/http"
 	"os"
-	"strconv"
 	"strings"
 	"time"
-	"unicode/utf16"
 	"unicode/utf8"
 
+	"github.com/fanoutbench/fanoutbench/runtime/jsoncheck"
 	"github.com/fanoutbench/fanoutbench/runtime/server/manager"
 )
 
@@ -106,46 +105,10 @@ func parseFields(body []byte) (*fields, error) {
 	case f.raw == nil:
 		return nil, invalid("", "the body is null, expected a JSON object")
 	}
-	if escape := loneSurrogate(body); escape != nil {
+	if escape := jsoncheck.HalfCharacter(body); escape != nil {
 		return nil, invalid("", "the body has %s, half of a character, expected both halves", escape)
 	}
 	return f, nil
-}
-
-// loneSurrogate finds an escape that is half of a character, which encoding/json
-// would replace by U+FFFD, in valid JSON; nil: there is none.
-func loneSurrogate(body []byte) []byte {
-	const escape = len(`\uXXXX`)
-	for at := 0; ; {
-		next := bytes.IndexByte(body[at:], '\\')
-		if next < 0 {
-			return nil
-		}
-		at += next
-		first := surrogate(body[at:])
-		switch {
-		case body[at+1] != 'u':
-			at += 2
-		case first == 0:
-			at += escape
-		case utf16.DecodeRune(first, surrogate(body[at+escape:])) == utf8.RuneError:
-			return body[at : at+escape]
-		default:
-			at += 2 * escape
-		}
-	}
-}
-
-// surrogate is the one that an escape at the beginning of b stands for, or 0.
-func surrogate(b []byte) rune {
-	if len(b) < 6 || b[0] != '\\' || b[1] != 'u' {
-		return 0
-	}
-	n, err := strconv.ParseUint(string(b[2:6]), 16, 16)
-	if err != nil || !utf16.IsSurrogate(rune(n)) {
-		return 0
-	}
-	return rune(n)
 }
 
 // unlessUnsupported drops the answer of a ResponseWriter without a connection, which has no deadlines.

@@ -74,6 +74,7 @@ func TestTemplateRefusals(t *testing.T) {
 		`"messages":[{"role":"robot","content":"x"}]`:                                     `messages[0].role is "robot", expected one of system, developer, user, assistant, tool, function`,
 		`"messages":[{"role":"assistant","tool_calls":{}}]`:                               `messages[0].tool_calls is {}, expected a list of calls`,
 		`"messages":[{"role":"assistant","tool_calls":[{"function":{"arguments":"x"}}]}]`: `messages[0]: tool_calls[0].function.arguments is \"x\", expected a JSON object`,
+		`"messages":[{"role":"assistant","tool_calls":[{"function":{"arguments":"{\"a\":\"\\ud83d\"}"}}]}]`: `half of a character, expected both halves`,
 	} {
 		f := newFake()
 		g := post(t, made(t, f, knowing)+"/v1/chat/completions", `{`+body+`}`)

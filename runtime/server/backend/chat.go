@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/fanoutbench/fanoutbench/runtime/jsoncheck"
 	"github.com/fanoutbench/fanoutbench/runtime/model/gguf"
 	"github.com/fanoutbench/fanoutbench/runtime/model/tensor"
 	"github.com/fanoutbench/fanoutbench/runtime/server/args"
@@ -111,6 +112,9 @@ func readConfig(path string) (tokenizerConfig, error) {
 	var all map[string]json.RawMessage
 	if err := json.Unmarshal(text, &all); err != nil {
 		return c, fmt.Errorf("%s is no JSON object: %w", path, err)
+	}
+	if err := jsoncheck.DoubledKey(text); err != nil {
+		return c, fmt.Errorf("%s: %w", path, err)
 	}
 	c.Template = all["chat_template"]
 	for _, name := range specials {

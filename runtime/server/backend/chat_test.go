@@ -120,12 +120,13 @@ func TestNoChatTemplate(t *testing.T) {
 
 func TestChatTemplateFaults(t *testing.T) {
 	for want, files := range map[string]map[string]string{
-		"chat_template.jinja:2: unexpected":                        {"chat_template.jinja": "a\n{{ b c }}"},
-		"tokenizer_config.json: chat_template:1: unknown tag oops": {config: `{"chat_template":"{% oops %}"}`},
-		"tokenizer_config.json is no JSON object":                  {config: `[`},
-		"chat_template is 5, expected a text or a list":            {config: `{"chat_template":5}`},
-		"has 1 templates, expected one of the name default":        {config: `{"chat_template":[{"name":"rag","template":"r"}]}`},
-		`bos_token is {"x":1}, expected a text or an object`:       {config: `{"chat_template":"c","bos_token":{"x":1}}`},
+		"chat_template.jinja:2: unexpected":                                    {"chat_template.jinja": "a\n{{ b c }}"},
+		"tokenizer_config.json: chat_template:1: unknown tag oops":             {config: `{"chat_template":"{% oops %}"}`},
+		"tokenizer_config.json is no JSON object":                              {config: `[`},
+		`tokenizer_config.json: the key "content" is given twice in bos_token`: {config: `{"chat_template":"c","bos_token":{"content":"a","content":"b"}}`},
+		"chat_template is 5, expected a text or a list":                        {config: `{"chat_template":5}`},
+		"has 1 templates, expected one of the name default":                    {config: `{"chat_template":[{"name":"rag","template":"r"}]}`},
+		`bos_token is {"x":1}, expected a text or an object`:                   {config: `{"chat_template":"c","bos_token":{"x":1}}`},
 	} {
 		if _, err := ChatTemplate(args.Args{ModelPath: modelFiles(t, files)}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %s", err, want)

@@ -69,7 +69,8 @@
 // # Errors
 //
 // The errors name what in the file is wrong, its value and what was expected: ids
-// given twice or too large (2^24 and more), tokens given twice, merges of tokens
+// given twice or too large (2^24 and more), keys of an object given twice (a token
+// of the vocabulary among them), merges of tokens
 // that do not exist, or twice the same. Encode refuses a text that is not UTF-8,
 // and one of 2 GiB and more.
 //

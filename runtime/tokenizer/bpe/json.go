@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/fanoutbench/fanoutbench/runtime/jsoncheck"
 )
 
 // maxFile is the size of the largest tokenizer.json that is read; those of
@@ -165,7 +167,7 @@ func (m *model) check() error {
 	return nil
 }
 
-// strict reads data, which has one value without fields that v lacks.
+// strict reads data, which has one value without fields that v lacks, or that are given twice.
 func strict(data []byte, v any) error {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.DisallowUnknownFields()
@@ -175,10 +177,10 @@ func strict(data []byte, v any) error {
 	if _, err := dec.Token(); err != io.EOF {
 		return fmt.Errorf("there is more at byte %d, behind the end", dec.InputOffset())
 	}
-	return nil
+	return jsoncheck.DoubledKey(data)
 }
 
-// vocab is an object of tokens and ids. Unlike a map it refuses a token given twice.
+// vocab is an object of tokens and ids. Unlike a map it refuses an id that is null.
 type vocab map[string]int32
 
 // UnmarshalJSON reads a vocabulary.
@@ -208,9 +210,6 @@ func (v *vocab) UnmarshalJSON(data []byte) error {
 		}
 		if id == nil {
 			return fmt.Errorf("the token %q has the id null, expected a number", text)
-		}
-		if _, ok := (*v)[text]; ok {
-			return fmt.Errorf("the token %q is given twice in the vocab", text)
 		}
 		(*v)[text] = *id
 	}

@@ -3,6 +3,7 @@ package bpe
 import (
 	"math/rand/v2"
 	"strings"
+	"testing"
 	"unicode"
 	"unicode/utf8"
 )
@@ -41,4 +42,12 @@ func randomText(rng *rand.Rand) string {
 		}
 	}
 	return out.String()
+}
+
+// cases is n, or a fifth under the race detector (-short): one goroutine makes them.
+func cases(n int) int {
+	if testing.Short() {
+		return n / 5
+	}
+	return n
 }

@@ -29,7 +29,7 @@ func TestLeastTokens(t *testing.T) {
 	rng := rand.New(rand.NewPCG(13, 14))
 	for name, tok := range map[string]*Tokenizer{"qwen3": small(t, "qwen3"), "smollm2": small(t, "smollm2"), "blanks": greedy(false), "blanks and NFC": greedy(true)} {
 		texts := []string{"", "a", strings.Repeat("\u212a", 50), strings.Repeat("\u1fbe\u0308\u0301", 50), strings.Repeat(" ", 500) + "<|im_end|>" + strings.Repeat("\n\u3000", 500), strings.Repeat("\x04\xf1\x80\x80\x80", 99)}
-		for range 3000 {
+		for range cases(3000) {
 			texts = append(texts, randomText(rng))
 		}
 		for _, text := range texts {

@@ -32,7 +32,7 @@ func (m merges) twin(ids []int32) []int32 {
 func TestMergesTwin(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	merged := 0
-	for range 3000 {
+	for range cases(3000) {
 		tokens := 2 + rng.Int32N(8)
 		m := merges{}
 		for range rng.IntN(20) {
@@ -48,7 +48,7 @@ func TestMergesTwin(t *testing.T) {
 		}
 		merged += len(ids) + 1 - len(got)
 	}
-	if merged < 10000 {
+	if merged < cases(10000) {
 		t.Errorf("only %d merges were made", merged)
 	}
 }

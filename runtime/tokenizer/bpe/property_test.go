@@ -26,7 +26,7 @@ func less(tok *Tokenizer, text string) string {
 func TestRoundTrip(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 10))
 	qwen3, smollm2 := small(t, "qwen3"), small(t, "smollm2")
-	for range 5000 {
+	for range cases(5000) {
 		text := randomText(rng)
 		for tok, want := range map[*Tokenizer]string{qwen3: twinNFC(text), smollm2: less(smollm2, text)} {
 			ids, err := tok.Encode(text)

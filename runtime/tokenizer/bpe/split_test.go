@@ -35,7 +35,7 @@ func TestSplitTwin(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for range 3000 {
+		for range cases(3000) {
 			text := randomText(rng)
 			if text == "" || hasNewLetter(text) {
 				continue
@@ -55,7 +55,7 @@ func TestSplitWhole(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for range 2000 {
+	for range cases(2000) {
 		text := randomText(rng)
 		if text == "" {
 			continue

@@ -66,6 +66,7 @@ func TestRender(t *testing.T) {
 		{"parts that are no texts", "{{ messages[0].content|tojson }}", request(t, `[{"role":"user","content":[{"type":"image"}]}]`), `[{"type": "image"}]`},
 		{"no content", "{{ messages[0].content|tojson }}{{ messages[1].content|tojson }}", request(t, `[{"role":"assistant"},{"role":"assistant","content":null}]`), `""""`},
 		{"arguments", "{{ messages[0].tool_calls[0].function.arguments.a }}", request(t, `[{"role":"assistant","tool_calls":[{"function":{"name":"f","arguments":"{\"a\":1.0}"}}]}]`), "1.0"},
+		{"both halves of a character in arguments", "{{ messages[0].tool_calls[0].function.arguments.a }}", request(t, `[{"role":"assistant","tool_calls":[{"function":{"name":"f","arguments":"{\"a\":\"\\ud83d\\ude00\"}"}}]}]`), "😀"},
 		{"continue", "{{ messages|length }}{{ add_generation_prompt }}>", request(t, `[{"role":"user","content":"x"},{"role":"assistant","content":"Yes, "}]`, goOn), "1True>Yes, "},
 		{"the clock", "{{ strftime_now('%d %b %Y') }}", request(t, hi), "03 Feb 2026"},
 	} {
@@ -80,14 +81,15 @@ func TestRenderFaults(t *testing.T) {
 	for want, r := range map[string]Request{
 		`messages[0]: is no object`:          request(t, `["x"]`),
 		`messages[1]: JSON nested more than`: request(t, `[{},{"content":`+strings.Repeat("[", 600)+strings.Repeat("]", 600)+`}]`),
-		`messages[0]: tool_calls[0].function.arguments is "{", expected a JSON object`:        request(t, `[{"role":"assistant","tool_calls":[{"function":{"arguments":"{"}}]}]`),
-		`messages[0]: tool_calls[0].function.arguments is "[1]", expected a JSON object`:      request(t, `[{"role":"assistant","tool_calls":[{"function":{"arguments":"[1]"}}]}]`),
-		`continue_final_message is true, expected the last message to be an assistant's text`: request(t, hi, goOn),
-		`continue_final_message is true, expected a message to continue`:                      request(t, `[]`, goOn),
-		`chat_template_kwargs has "messages", expected none of messages, tools`:               request(t, hi, with("messages", `[]`)),
-		`chat_template_kwargs has "add_generation_prompt"`:                                    request(t, hi, with("add_generation_prompt", `false`)),
-		`chat_template_kwargs.x: EOF`:                                                         request(t, hi, with("x", ``)),
-		`tools[1]: `:                                                                          request(t, hi, tools(`{}`, `}`)),
+		`messages[0]: tool_calls[0].function.arguments is "{", expected a JSON object`:                                                          request(t, `[{"role":"assistant","tool_calls":[{"function":{"arguments":"{"}}]}]`),
+		`messages[0]: tool_calls[0].function.arguments is "[1]", expected a JSON object`:                                                        request(t, `[{"role":"assistant","tool_calls":[{"function":{"arguments":"[1]"}}]}]`),
+		`messages[0]: tool_calls[0].function.arguments is "{\"a\":\"\\ud83d\"}", expected a JSON object: JSON with \ud83d, half of a character`: request(t, `[{"role":"assistant","tool_calls":[{"function":{"arguments":"{\"a\":\"\\ud83d\"}"}}]}]`),
+		`continue_final_message is true, expected the last message to be an assistant's text`:                                                   request(t, hi, goOn),
+		`continue_final_message is true, expected a message to continue`:                                                                        request(t, `[]`, goOn),
+		`chat_template_kwargs has "messages", expected none of messages, tools`:                                                                 request(t, hi, with("messages", `[]`)),
+		`chat_template_kwargs has "add_generation_prompt"`:                                                                                      request(t, hi, with("add_generation_prompt", `false`)),
+		`chat_template_kwargs.x: EOF`: request(t, hi, with("x", ``)),
+		`tools[1]: `:                  request(t, hi, tools(`{}`, `}`)),
 	} {
 		if got, err := parse(t, Source{Name: "t", Text: "x"}, nil).Render(r); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %q, %v, want %s", got, err, want)

@@ -96,7 +96,10 @@ func withArguments(m jinja.Value) (jinja.Value, error) {
 			continue
 		}
 		object, err := jinja.FromJSON([]byte(text))
-		if err != nil || !object.IsDict() {
+		if err != nil {
+			return m, fmt.Errorf("tool_calls[%d].function.arguments is %.80q, expected a JSON object: %w", i, text, err)
+		}
+		if !object.IsDict() {
 			return m, fmt.Errorf("tool_calls[%d].function.arguments is %.80q, expected a JSON object", i, text)
 		}
 		calls[i] = call.With("function", function.With("arguments", object))

@@ -114,6 +114,7 @@ func TestFromJSON(t *testing.T) {
 	}
 	for source, want := range map[string]string{
 		`{"a":1} x`: "something behind it", `[1,]`: "invalid character", ``: "EOF", `{"a"`: "EOF", `1 2`: "something behind it",
+		`{"a":["\ud83d\ude00 \ud83d"]}`: `JSON with \ud83d, half of a character, expected both halves`, `{"\uDE00":1}`: `JSON with \uDE00`,
 		strings.Repeat("[", 600) + strings.Repeat("]", 600): "nested more than 500 deep", strings.Repeat("9", 5000): "5000 digits",
 	} {
 		if _, err := FromJSON([]byte(source)); err == nil || !strings.Contains(err.Error(), want) {

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/fanoutbench/fanoutbench/runtime/jsoncheck"
 )
 
 // Value is a variable's value. Values do not change.
@@ -81,6 +83,7 @@ func (v Value) With(key string, field Value) Value {
 const mostInside = mostDeep / 2
 
 // FromJSON reads JSON as Python's json.loads does: keys in their order, the last of equal ones, 1 and 1.0 apart.
+// Half of a character, which Python takes, is refused: no tokenizer takes it.
 func FromJSON(data []byte) (Value, error) {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.UseNumber()
@@ -90,6 +93,9 @@ func FromJSON(data []byte) (Value, error) {
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return Value{}, fmt.Errorf("JSON with something behind it")
+	}
+	if escape := jsoncheck.HalfCharacter(data); escape != nil {
+		return Value{}, fmt.Errorf("JSON with %s, half of a character, expected both halves", escape)
 	}
 	return Value{v}, nil
 }
