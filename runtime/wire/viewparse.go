@@ -90,6 +90,10 @@ func (v *View) list(b []byte, o, depth int, want kind) (span, int, error) {
 	off := v.off[s.base : s.base+n+1]
 	for i := range n {
 		off[i] = uint32(o)
+		if o < len(b) && kinds[b[o]]&want != 0 && uint(itemSizes[b[o]])-1 < uint(len(b)-o) {
+			o += int(itemSizes[b[o]])
+			continue
+		}
 		end, err := v.item(b, o, depth-1, want)
 		if err != nil {
 			return nullSpan, end, inside(err, index(i), end)
@@ -100,6 +104,17 @@ func (v *View) list(b []byte, o, depth int, want kind) (span, int, error) {
 	v.off = v.off[:s.base+n+1]
 	return s, o, nil
 }
+
+// itemSizes is the size of an item without a container or a length field, and 0 of any
+// other: most entries need no more to be stepped over.
+var itemSizes = func() (t [256]uint8) {
+	for c, s := range shapes {
+		if s.length|s.items == 0 && !s.illegal {
+			t[c] = s.fixed
+		}
+	}
+	return t
+}()
 
 // item steps over one entry.
 func (v *View) item(b []byte, o, depth int, want kind) (int, error) {
@@ -112,9 +127,6 @@ func (v *View) item(b []byte, o, depth int, want kind) (int, error) {
 			return o, errCode
 		}
 		return o, mismatch(c, want)
-	}
-	if s := shapes[c]; s.length|s.items == 0 && int(s.fixed) <= len(b)-o {
-		return o + int(s.fixed), nil
 	}
 	return v.walk.skip(b, o, depth)
 }
