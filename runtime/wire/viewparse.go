@@ -90,9 +90,12 @@ func (v *View) list(b []byte, o, depth int, want kind) (span, int, error) {
 	off := v.off[s.base : s.base+n+1]
 	for i := range n {
 		off[i] = uint32(o)
-		if o < len(b) && kinds[b[o]]&want != 0 && uint(itemSizes[b[o]])-1 < uint(len(b)-o) {
-			o += int(itemSizes[b[o]])
-			continue
+		if o+1 < len(b) && kinds[b[o]]&want != 0 {
+			s := &steps[b[o]]
+			if size := int(s.size) + int(s.length&b[o+1]); size != 0 && size <= len(b)-o {
+				o += size
+				continue
+			}
 		}
 		end, err := v.item(b, o, depth-1, want)
 		if err != nil {
@@ -105,12 +108,17 @@ func (v *View) list(b []byte, o, depth int, want kind) (span, int, error) {
 	return s, o, nil
 }
 
-// itemSizes is the size of an item without a container or a length field, and 0 of any
-// other: most entries need no more to be stepped over.
-var itemSizes = func() (t [256]uint8) {
+// steps is what it takes to step over most entries: size and, where length is 0xff,
+// the byte behind the code. Items that need more (containers, longer lengths) have
+// size 0.
+var steps = func() (t [256]struct{ size, length uint8 }) {
 	for c, s := range shapes {
-		if s.length|s.items == 0 && !s.illegal {
-			t[c] = s.fixed
+		switch {
+		case s.items > 0 || s.illegal:
+		case s.length == 0:
+			t[c].size = s.fixed
+		case s.length == 1:
+			t[c].size, t[c].length = s.fixed, 0xff
 		}
 	}
 	return t

@@ -199,9 +199,12 @@ func (c *Column) known(e *edit, at place) *node {
 }
 
 func (o *out) get(number uint32) {
+	if number < 256 && !o.count {
+		o.bytes = append(o.bytes, opBinGet, byte(number))
+		return
+	}
 	if number < 256 {
-		o.op(opBinGet)
-		o.op(byte(number))
+		o.size += 4
 		return
 	}
 	var b [5]byte
