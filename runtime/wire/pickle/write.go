@@ -199,12 +199,9 @@ func (c *Column) known(e *edit, at place) *node {
 }
 
 func (o *out) get(number uint32) {
-	if number < 256 && !o.count {
-		o.bytes = append(o.bytes, opBinGet, byte(number))
-		return
-	}
 	if number < 256 {
-		o.size += 4
+		o.op(opBinGet)
+		o.op(byte(number))
 		return
 	}
 	var b [5]byte
