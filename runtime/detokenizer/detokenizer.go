@@ -94,31 +94,31 @@ func (d *Detokenizer) Append(dst []byte, r Row) ([]byte, error) {
 		if r.ReadOffset < 0 || r.ReadOffset > len(r.DecodeIDs) {
 			return dst, fmt.Errorf("detokenizer: rid %q: read offset %d of the first row, expected 0 to %d, its number of ids", r.RID, r.ReadOffset, len(r.DecodeIDs))
 		}
-		e = d.begin(&r)
+		e = d.begin(r)
 	}
 	var fresh []byte
 	if d.bytes != nil {
-		fresh = d.follow(e, &r, first)
+		fresh = d.follow(e, r, first)
 	} else {
-		fresh = d.decode(e, &r, first)
+		fresh = d.decode(e, r, first)
 	}
 	switch {
 	case r.Finish.Done:
-		dst = d.finish(dst, e, fresh, &r)
+		dst = d.finish(dst, e, fresh, r)
 		d.store.remove(e)
 	case d.bytes != nil:
 		e.text = append(e.text, fresh...)
 		dst = append(dst, e.text[e.sent:]...)
 		e.sent = len(e.text)
 	default:
-		dst = d.advance(dst, e, fresh, &r)
+		dst = d.advance(dst, e, fresh, r)
 	}
 	return dst, nil
 }
 
 // begin makes the state of a rid's first row, evicting the oldest if need be. A
 // request of one row is gone before Append returns, so nobody makes room for it.
-func (d *Detokenizer) begin(r *Row) *entry {
+func (d *Detokenizer) begin(r Row) *entry {
 	if !r.Finish.Done && d.store.live.n >= d.capacity {
 		d.store.evict(d.capacity)
 		d.evicted++
@@ -135,7 +135,7 @@ func (r *Row) stops() bool {
 
 // finish appends everything of the request that was not sent, without the
 // matched stop.
-func (d *Detokenizer) finish(dst []byte, e *entry, fresh []byte, r *Row) []byte {
+func (d *Detokenizer) finish(dst []byte, e *entry, fresh []byte, r Row) []byte {
 	sent := e.sent
 	if e.pending > 0 {
 		sent = len(e.text) + len(fresh) - len(skipRunes(fresh, e.pending))

@@ -42,7 +42,7 @@ func NewMethod(m Method, d Decoder, o Options) (*Detokenizer, error) {
 
 // follow returns the text that the row adds behind the bytes held back, and
 // holds back anew what may begin a character. It is valid until the next call.
-func (d *Detokenizer) follow(e *entry, r *Row, first bool) []byte {
+func (d *Detokenizer) follow(e *entry, r Row, first bool) []byte {
 	ids := r.DecodeIDs
 	if first {
 		ids = ids[r.ReadOffset:]

@@ -12,7 +12,7 @@ const margin = 3
 
 // decode adds the row's ids to the window and returns the text behind the
 // surrounding ones. It is valid until the next call.
-func (d *Detokenizer) decode(e *entry, r *Row, first bool) []byte {
+func (d *Detokenizer) decode(e *entry, r Row, first bool) []byte {
 	if first {
 		e.readOffset = r.ReadOffset
 	}
@@ -28,7 +28,7 @@ func (d *Detokenizer) decode(e *entry, r *Row, first bool) []byte {
 
 // advance appends what a row that does not finish may show, and moves the window
 // if its text is whole or if it has grown too long.
-func (d *Detokenizer) advance(dst []byte, e *entry, fresh []byte, r *Row) []byte {
+func (d *Detokenizer) advance(dst []byte, e *entry, fresh []byte, r Row) []byte {
 	dst = append(dst, e.text[e.sent:]...) // only a first row's text from before is unsent here
 	e.sent = len(e.text)
 	if len(fresh) > 0 && !bytes.HasSuffix(fresh, replacement) {
@@ -44,7 +44,7 @@ func (d *Detokenizer) advance(dst []byte, e *entry, fresh []byte, r *Row) []byte
 }
 
 // wait appends the printable part of text that is not whole yet.
-func (d *Detokenizer) wait(dst []byte, e *entry, fresh []byte, r *Row) []byte {
+func (d *Detokenizer) wait(dst []byte, e *entry, fresh []byte, r Row) []byte {
 	if len(fresh) == 0 || len(e.ids)-e.readOffset > longest {
 		d.dropTextless(e, r)
 	}
@@ -62,7 +62,7 @@ func (d *Detokenizer) wait(dst []byte, e *entry, fresh []byte, r *Row) []byte {
 // character has less than four bytes, so it lies within margin ids; text that
 // is cut inside a character is cut behind it, as it counts as one character on
 // both sides.
-func (d *Detokenizer) force(dst []byte, e *entry, fresh []byte, r *Row) (out, rest []byte) {
+func (d *Detokenizer) force(dst []byte, e *entry, fresh []byte, r Row) (out, rest []byte) {
 	cut := len(e.ids) - margin
 	before := countRunes(d.surr)
 	d.surr = d.decoder.AppendDecode(d.surr[:0], e.ids[:cut], r.SkipSpecial, r.SpacesBetween)
@@ -84,7 +84,7 @@ func (e *entry) drop(n, readOffset int) {
 }
 
 // dropTextless takes the new ids without text from the window.
-func (d *Detokenizer) dropTextless(e *entry, r *Row) {
+func (d *Detokenizer) dropTextless(e *entry, r Row) {
 	kept := e.ids[:e.readOffset]
 	for _, id := range e.ids[e.readOffset:] {
 		if !d.textless(id, r) {
@@ -96,7 +96,7 @@ func (d *Detokenizer) dropTextless(e *entry, r *Row) {
 
 // shorten leaves of the surrounding ids the last few that have text, when there
 // are too many to decode them with every row.
-func (d *Detokenizer) shorten(e *entry, r *Row) {
+func (d *Detokenizer) shorten(e *entry, r Row) {
 	if e.readOffset <= longest {
 		return
 	}
@@ -112,7 +112,7 @@ func (d *Detokenizer) shorten(e *entry, r *Row) {
 
 // textless says whether id adds nothing to any text. It is decoded twice over: a
 // word that is empty has no text alone, but a blank before it.
-func (d *Detokenizer) textless(id int64, r *Row) bool {
+func (d *Detokenizer) textless(id int64, r Row) bool {
 	d.pair = [2]int64{id, id}
 	d.probe = d.decoder.AppendDecode(d.probe[:0], d.pair[:], r.SkipSpecial, r.SpacesBetween)
 	return len(d.probe) == 0

@@ -18,13 +18,13 @@ func (c *Column) run() error {
 	if len(c.data) < 2 || c.data[0] != opProto || c.data[1] < 4 || c.data[1] > 5 {
 		return c.fault(0, "want PROTO with 4 or 5 at the start")
 	}
-	pos := c.values(2)
+	pos := 2
 	for pos < len(c.data) && c.data[pos] != opStop {
 		next, err := c.step(pos)
 		if err != nil {
 			return err
 		}
-		pos = c.values(next)
+		pos = next
 	}
 	switch {
 	case pos == len(c.data):
@@ -36,28 +36,6 @@ func (c *Column) run() error {
 	}
 	c.edit(editEnd, pos, 0, -1)
 	return nil
-}
-
-// values takes the numbers, and the values of the memo with a small number, that
-// come next, and returns the offset of what is none. They are most of a pickle, and
-// step would do the same in twice the time.
-func (c *Column) values(pos int) int {
-	data := c.data
-	for pos+1 < len(data) {
-		if id := int(data[pos+1]); data[pos] == opBinGet && id < len(c.memo) {
-			c.fetch(pos, pos+2, c.memo[id])
-			pos += 2
-			continue
-		}
-		o := &ops[data[pos]]
-		end := pos + 1 + int(o.fixed)
-		if o.does != pushes || o.size != 0 || end > len(data) {
-			break
-		}
-		c.push(o.kind, pos, end)
-		pos = end
-	}
-	return pos
 }
 
 // step takes one opcode and returns the offset of the next.
@@ -208,20 +186,15 @@ func (c *Column) get(pos int) (int, error) {
 	if id >= int64(len(c.memo)) {
 		return pos, c.fault(pos, "got number %d of the memo, want one of the %d there are", id, len(c.memo))
 	}
-	c.fetch(pos, end, c.memo[id])
-	return end, nil
-}
-
-// fetch puts a value of the memo on the stack, for the opcode from pos to end.
-func (c *Column) fetch(pos, end int, node int32) {
-	n := &c.nodes[node]
-	if !n.wanted {
-		n.wanted = true
-		c.wanted = append(c.wanted, node)
+	n := c.memo[id]
+	if !c.nodes[n].wanted {
+		c.nodes[n].wanted = true
+		c.wanted = append(c.wanted, n)
 	}
-	s := c.push(n.kind, pos, end)
-	s.node, s.fetched = node, true
-	c.edit(editGet, pos, end-pos, node)
+	s := c.push(c.nodes[n].kind, pos, end)
+	s.node, s.fetched = n, true
+	c.edit(editGet, pos, end-pos, n)
+	return end, nil
 }
 
 // combine makes a value of those on the top of the stack, or changes one by them.
