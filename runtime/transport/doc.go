@@ -24,8 +24,10 @@
 // clients away when it writes.
 // Poller.Wait itself reads nothing: a slice from a Pull stays valid across it.
 // A Push, a Pull and a Poller are each for one goroutine at a time, Close included; to end a Recv or
-// Wait from elsewhere, cancel its context. Waiting is poll(2): a context that can be cancelled is
-// joined to it through a pipe, made once; one that cannot costs nothing.
+// Wait from elsewhere, cancel its context, which is joined to the wait through a pipe, made once; a context
+// that cannot be cancelled costs nothing. Recv waits as other Go code does, with its goroutine parked in Go's
+// poller (on Linux, through an epoll descriptor of its own, made by the first Recv that has to wait; elsewhere in
+// poll(2)), Poller.Wait and whoever connects in poll(2).
 //
 // # Sending
 //
@@ -110,6 +112,9 @@
 //     the reader needs no thread of its own: BenchmarkBurstOneProcess gives 1.4 to 2.0 of a raw socket of
 //     package net on two cores, where BenchmarkBurst, with the reader in another process, gives 0.9 to 1.2.
 //   - A goroutine per connection feeding a channel: a copy and a wake-up per message.
+//   - Recv in poll(2): a thread that waits there keeps its processor of Go's scheduler for 10 ms, and meanwhile the
+//     monitor thread wakes up every 20 us and more to see to it. A worker that gets a batch every few milliseconds
+//     was rid of 14 to 20 % of its CPU time with batches of 310 rows by waiting as it does, and of 23 to 46 % with one row.
 //   - A poll for writing while sending a PING's answer in the middle of a blocked burst: it would tear a
 //     frame. Answers wait for the next frame boundary.
 //   - One write per message: about twice the time of one write per burst (310 messages).

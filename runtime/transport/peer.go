@@ -55,7 +55,7 @@ func (c *peer) next() ([]byte, error) {
 // pay writes what is owed. That a peer reads no more is no fault of its messages: reading shows its end.
 func (c *peer) pay() {
 	for len(c.owed) > 0 {
-		n, err := unix.Write(c.fd, c.owed)
+		n, err := sysWrite(c.fd, c.owed)
 		switch {
 		case err == unix.EINTR:
 		case err == unix.EAGAIN:
@@ -79,7 +79,7 @@ func (c *peer) events() int16 {
 
 // read takes one read's bytes in. gone says that the connection has ended, err that it did so badly.
 func (c *peer) read() (gone bool, err error) {
-	n, err := unix.Read(c.fd, c.in.Space())
+	n, err := sysRead(c.fd, c.in.Space())
 	switch {
 	case err == unix.EAGAIN || err == unix.EINTR:
 		return false, nil

@@ -29,6 +29,7 @@ type pull struct {
 	turn     int   // the index of the peer that is read next
 	accepted int
 	wake     waker
+	bell     bell
 	closed   bool
 }
 
@@ -63,8 +64,8 @@ func (p *pull) Recv(ctx context.Context) ([]byte, error) {
 			return nil, p.failed("wake pipe", err)
 		}
 		p.fds[wakeAt].Fd = fd
-		if _, err := p.poll(p.patience()); err != nil {
-			return nil, err
+		if _, err := p.bell.wait(p.fds, p.patience()); err != nil {
+			return nil, p.failed("wait", err)
 		}
 	}
 }
@@ -78,8 +79,8 @@ func (p *pull) TryRecv() ([]byte, error) {
 		if msg, err := p.take(); msg != nil || err != nil {
 			return msg, err
 		}
-		if n, err := p.poll(0); err != nil {
-			return nil, err
+		if n, err := poll(p.fds, 0); err != nil {
+			return nil, p.failed("poll", err)
 		} else if n == 0 {
 			return nil, ErrEmpty
 		}
@@ -98,14 +99,6 @@ func (p *pull) usable(ctx context.Context) error {
 
 func (p *pull) failed(what string, err error) error {
 	return fmt.Errorf("transport: %s: %s: %w", p.endpoint, what, err)
-}
-
-func (p *pull) poll(timeout time.Duration) (int, error) {
-	n, err := poll(p.fds, timeout)
-	if err != nil {
-		return 0, p.failed("poll", err)
-	}
-	return n, nil
 }
 
 // take does the work that poll has marked until a message comes of it; nil when nothing is left.
@@ -270,6 +263,7 @@ func (p *pull) drop(i int, err error) error {
 
 func (p *pull) remove(i int) {
 	c := p.peers[i]
+	p.bell.forget(c.fd)
 	_ = unix.Close(c.fd)
 	if p.cur == c {
 		p.cur = nil
@@ -287,6 +281,7 @@ func (p *pull) Close() error {
 		p.remove(len(p.peers) - 1)
 	}
 	p.wake.close()
+	p.bell.close()
 	if p.socket == nil {
 		return nil
 	}

@@ -149,9 +149,9 @@ func writeParts(fd int, parts *[3][]byte) (n int, err error) {
 		full = full[:len(full)-1]
 	}
 	if len(full) == 1 {
-		n, err = unix.Write(fd, full[0])
+		n, err = sysWrite(fd, full[0])
 	} else {
-		n, err = unix.Writev(fd, full)
+		n, err = sysWritev(fd, full)
 	}
 	for i, left := 0, n; left > 0; i++ {
 		k := min(left, len(parts[i]))
@@ -176,7 +176,7 @@ func (p *push) awaitRoom(end time.Time) error {
 
 // hear reads what the peer says, once: a PING's answer goes out with the next write.
 func (p *push) hear() error {
-	n, err := unix.Read(p.fd, p.in.Space())
+	n, err := sysRead(p.fd, p.in.Space())
 	switch {
 	case err == unix.EAGAIN || err == unix.EINTR:
 		return nil

@@ -2,6 +2,7 @@ package transport
 
 import (
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -53,3 +54,22 @@ func flagged(fd int) (int, error) {
 	}
 	return fd, nil
 }
+
+// The calls that do not wait: without a form that Go's scheduler is not told of, they are those of the package unix.
+
+func sysRead(fd int, b []byte) (int, error) { return unix.Read(fd, b) }
+
+func sysWrite(fd int, b []byte) (int, error) { return unix.Write(fd, b) }
+
+func sysWritev(fd int, parts [][]byte) (int, error) { return unix.Writev(fd, parts) }
+
+func look(fds []unix.PollFd) (int, error) { return unix.Poll(fds, 0) }
+
+// bell waits in poll(2).
+type bell struct{}
+
+func (*bell) wait(fds []unix.PollFd, timeout time.Duration) (int, error) { return poll(fds, timeout) }
+
+func (*bell) forget(int) {}
+
+func (*bell) close() {}

@@ -20,7 +20,7 @@ func poll(fds []unix.PollFd, timeout time.Duration) (int, error) {
 		end = time.Now().Add(timeout)
 	}
 	for {
-		n, err := unix.Poll(fds, milliseconds(timeout))
+		n, err := pollOnce(fds, timeout)
 		if err != unix.EINTR { // the Go scheduler's own signals interrupt it
 			return n, err
 		}
@@ -28,6 +28,13 @@ func poll(fds []unix.PollFd, timeout time.Duration) (int, error) {
 			timeout = max(time.Until(end), 0)
 		}
 	}
+}
+
+func pollOnce(fds []unix.PollFd, timeout time.Duration) (int, error) {
+	if timeout == 0 {
+		return look(fds)
+	}
+	return unix.Poll(fds, milliseconds(timeout))
 }
 
 // milliseconds rounds up, so that a wait never ends early.

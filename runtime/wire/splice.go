@@ -3,6 +3,7 @@ package wire
 import (
 	"encoding/binary"
 	"math"
+	"slices"
 )
 
 // op is one step in writing what is sent on: the constant bytes up to lit, then
@@ -190,11 +191,30 @@ func (v *View) covers(s span, rows []int32) bool {
 
 func (v *View) appendList(dst []byte, s span, rows []int32) []byte {
 	dst = appendHead(dst, 0x90, 0xdc, len(rows))
+	list := v.frame[v.off[s.base]:v.off[s.base+s.n]]
+	if len(list) == s.n {
+		return appendBytes(dst, list, rows)
+	}
 	for _, i := range rows {
 		if int(i) < s.n {
 			dst = append(dst, v.entry(s, int(i))...)
 		} else {
 			dst = append(dst, codeNil)
+		}
+	}
+	return dst
+}
+
+// appendBytes is appendList for a list whose entries are of one byte each, as are
+// flags, nulls and small numbers.
+func appendBytes(dst, list []byte, rows []int32) []byte {
+	at := len(dst)
+	dst = slices.Grow(dst, len(rows))[:at+len(rows)]
+	to := dst[at:]
+	for k, i := range rows {
+		to[k] = codeNil
+		if int(i) < len(list) {
+			to[k] = list[i]
 		}
 	}
 	return dst

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"reflect"
 	"strings"
@@ -217,5 +218,28 @@ func TestViewAllocations(t *testing.T) {
 	batch()
 	if n := testing.AllocsPerRun(20, batch); n > 2 {
 		t.Errorf("%v allocations a batch, want at most 2", n)
+	}
+}
+
+// A frame that ends anywhere is refused where Check refuses it, for the same reason,
+// whatever entry the end cuts.
+func TestViewOfCutFrames(t *testing.T) {
+	m := richBatch(t, 3)
+	m.HTTPWorkerIPCs[1] = Some(strings.Repeat("x", 300)) // a length of two bytes
+	m.TimeStats, m.CustomizedInfo = nil, nil             // inside a wrapper Check does not look
+	frame := mustEncode(t, m)
+	_, _, fields, err := Head(frame)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := &View{}
+	for cut := fields; cut < len(frame); cut++ {
+		var got, want *Error
+		if !errors.As(v.Parse(frame[:cut]), &got) || !errors.As(Check(frame[:cut]), &want) {
+			t.Fatalf("%d of %d bytes are taken", cut, len(frame))
+		}
+		if got.Offset != want.Offset || got.Err.Error() != want.Err.Error() {
+			t.Errorf("%d of %d bytes: %v, want as Check: %v", cut, len(frame), got, want)
+		}
 	}
 }

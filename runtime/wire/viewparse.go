@@ -90,6 +90,13 @@ func (v *View) list(b []byte, o, depth int, want kind) (span, int, error) {
 	off := v.off[s.base : s.base+n+1]
 	for i := range n {
 		off[i] = uint32(o)
+		if o+1 < len(b) && kinds[b[o]]&want != 0 {
+			s := &steps[b[o]]
+			if size := int(s.size) + int(s.length&b[o+1]); size != 0 && size <= len(b)-o {
+				o += size
+				continue
+			}
+		}
 		end, err := v.item(b, o, depth-1, want)
 		if err != nil {
 			return nullSpan, end, inside(err, index(i), end)
@@ -100,6 +107,22 @@ func (v *View) list(b []byte, o, depth int, want kind) (span, int, error) {
 	v.off = v.off[:s.base+n+1]
 	return s, o, nil
 }
+
+// steps is what it takes to step over most entries: size and, where length is 0xff,
+// the byte behind the code. Items that need more (containers, longer lengths) have
+// size 0.
+var steps = func() (t [256]struct{ size, length uint8 }) {
+	for c, s := range shapes {
+		switch {
+		case s.items > 0 || s.illegal:
+		case s.length == 0:
+			t[c].size = s.fixed
+		case s.length == 1:
+			t[c].size, t[c].length = s.fixed, 0xff
+		}
+	}
+	return t
+}()
 
 // item steps over one entry.
 func (v *View) item(b []byte, o, depth int, want kind) (int, error) {
@@ -112,9 +135,6 @@ func (v *View) item(b []byte, o, depth int, want kind) (int, error) {
 			return o, errCode
 		}
 		return o, mismatch(c, want)
-	}
-	if s := shapes[c]; s.length|s.items == 0 && int(s.fixed) <= len(b)-o {
-		return o + int(s.fixed), nil
 	}
 	return v.walk.skip(b, o, depth)
 }
