@@ -18,7 +18,7 @@ import (
 type Model struct {
 	config  qwen3.Config
 	weights *weights
-	pairs   int // 1: heads of q and k are pairs side by side; 0: two halves
+	pairs   bool // heads of q and k are pairs side by side, otherwise two halves
 	sampler qwen3.Sampler
 	chooser Chooser // the sampler, where it is one
 	slots   int
@@ -29,18 +29,16 @@ type Model struct {
 	scratch
 	keys, values []driver.Buffer // of each layer [slots, KVHeads, HeadDim]
 
-	block   block
-	staging staging
-	results results
-	logits  []byte    // a row's, as they come down
-	row     []float32 // the same over the whole vocabulary
-	chosen  []model.Choice
+	block    block
+	staging  staging
+	results  results
+	rowBytes []byte    // a row's, as they come down
+	row      []float32 // the same over the whole vocabulary
+	chosen   []model.Choice
 
 	// What the step at hand works on.
 	batch   *model.Batch
 	numbers numbers
-	pending uint64 // what is still to be added to x; 0: nothing
-	waited  bool
 	body    func(*driver.Thread) error
 }
 
@@ -59,9 +57,7 @@ func New(c *checkpoint.Checkpoint, o Options) (*Model, error) {
 		return nil, fmt.Errorf("cuda: %w", err)
 	}
 	m := newModel(config, o, device)
-	if c.QKPairs {
-		m.pairs = 1
-	}
+	m.pairs = c.QKPairs
 	if err := device.Run(func(t *driver.Thread) error { return m.build(t, c, o) }); err != nil {
 		return nil, errors.Join(fmt.Errorf("cuda: %w", err), m.Close())
 	}
@@ -73,26 +69,25 @@ func newModel(config qwen3.Config, o Options, device *driver.Device) *Model {
 	r := roomFor(config)
 	m := &Model{
 		config: config, sampler: o.Sampler, slots: o.Slots, format: formats[o.DType], device: device, block: newBlock(r),
-		staging: staging{bytes: make([]byte, 0, stagingBytes(r))}, results: results{make([]byte, r.rows*resultBytes)},
-		logits: make([]byte, 4*vocabulary(config)), row: make([]float32, config.VocabSize),
+		staging: staging{bytes: make([]byte, 0, stagingBytes(r))}, results: newResults(r.rows),
+		rowBytes: make([]byte, 4*vocabulary(config)), row: make([]float32, config.VocabSize),
 	}
 	m.chooser, _ = o.Sampler.(Chooser)
 	m.body = m.compute
-	config.HidePadding(m.row)
 	return m
 }
 
 // build fills the device's memory.
 func (m *Model) build(t *driver.Thread, c *checkpoint.Checkpoint, o Options) error {
 	var err error
-	if m.kernels, err = kernels.Load(t); err != nil {
+	if m.kernels, err = kernels.Load(t, m.device.Info().Multiprocessors); err != nil {
 		return err
 	}
 	l := loader{arena: arena{thread: t}, dtype: o.DType}
 	m.weights = l.load(c)
 	m.scratch = newScratch(m.config, &l.arena)
 	l.upload(m.frequencies, 0, floatBytes(m.config.Frequencies()))
-	m.staging.at = m.scratch.numbers.Pointer
+	m.staging.at = m.staged.Pointer
 	slot := slotBytes(m.config, o.DType) / int64(2*m.config.Layers)
 	for range m.config.Layers {
 		m.keys = append(m.keys, l.alloc(int64(o.Slots)*slot))
@@ -126,8 +121,14 @@ func (m *Model) Limits() model.Limits {
 	return model.Limits{VocabSize: m.config.VocabSize, ContextLength: m.config.ContextLength, EOS: m.config.EOS}
 }
 
-// Device says on what the model computes.
-func (m *Model) Device() driver.Info { return m.device.Info() }
+// Probe says what a device is, and how much of its memory is free.
+func Probe(ordinal int) (info driver.Info, err error) {
+	d, err := driver.Open(ordinal)
+	if err != nil {
+		return driver.Info{}, fmt.Errorf("cuda: %w", err)
+	}
+	return d.Info(), d.Close()
+}
 
 // Forward computes the batch and fills in Chosen, which is the caller's until the next
 // call.

@@ -16,11 +16,11 @@ const (
 	answerRows  = 256     // positions whose logits are computed at a time
 )
 
-// room is what the buffers have room for.
-type room struct{ tokens, table, splits, rows int }
+// room is what the buffers have room for, and few how many tokens are multiplied one by one.
+type room struct{ tokens, table, splits, rows, few int }
 
 func roomFor(c qwen3.Config) room {
-	return room{blockTokens, max(blockTable, c.ContextLength), max(blockSplits, kernels.Splits(c.ContextLength)), answerRows}
+	return room{blockTokens, max(blockTable, c.ContextLength), max(blockSplits, kernels.Splits(c.ContextLength)), answerRows, kernels.MatVecTokens}
 }
 
 // scratch is what a block's computation needs on the device beside weights and slots. Rows
@@ -33,8 +33,8 @@ type scratch struct {
 	gateUp, inner         driver.Buffer // [tokens, 2·IntermediateSize] and half of it
 	partial, maxima, sums driver.Buffer // [splits, Heads] times HeadDim, 1, 1
 	logits                driver.Buffer // [rows, Tokens]
-	numbers               driver.Buffer // what staging has
-	chosen                driver.Buffer // what results has
+	staged                driver.Buffer // what staging has
+	best                  driver.Buffer // what results has
 
 	frequencies driver.Buffer // [HeadDim/2]
 }
@@ -48,7 +48,7 @@ func newScratch(c qwen3.Config, a *arena) scratch {
 		qkv: rows((c.Heads + 2*c.KVHeads) * c.HeadDim), heads: rows(c.Heads * c.HeadDim),
 		gateUp: rows(2 * c.IntermediateSize), inner: rows(c.IntermediateSize),
 		partial: floats(r.splits, c.Heads*c.HeadDim), maxima: floats(r.splits, c.Heads), sums: floats(r.splits, c.Heads),
-		logits: floats(r.rows, vocabulary(c)), numbers: a.alloc(stagingBytes(r)), chosen: a.alloc(int64(r.rows) * resultBytes),
+		logits: floats(r.rows, vocabulary(c)), staged: a.alloc(stagingBytes(r)), best: a.alloc(int64(r.rows) * resultBytes),
 		frequencies: floats(1, c.HeadDim/2),
 	}
 }

@@ -2,10 +2,7 @@
 
 package cuda
 
-import (
-	"encoding/binary"
-	"math"
-)
+import "encoding/binary"
 
 // staging is a block's numbers as they go up, in one piece: the arrays of 64 bits first.
 type staging struct {
@@ -32,21 +29,4 @@ func (s *staging) here() uint64 { return s.at + uint64(len(s.bytes)) }
 func (s *staging) long(n int) { s.bytes = binary.LittleEndian.AppendUint64(s.bytes, uint64(n)) }
 func (s *staging) short(n int) {
 	s.bytes = binary.LittleEndian.AppendUint32(s.bytes, uint32(n))
-}
-
-// A result is a largest logit: a float32, an int64 id; and of a row the logarithm of a sum.
-const (
-	mostLargest = 256
-	resultBytes = mostLargest*(4+8) + 4
-)
-
-// results are what came down of the rows' largest logits.
-type results struct{ bytes []byte }
-
-func (r *results) float(i int) float32 {
-	return math.Float32frombits(binary.LittleEndian.Uint32(r.bytes[4*i:]))
-}
-
-func (r *results) long(at, i int) int64 {
-	return int64(binary.LittleEndian.Uint64(r.bytes[at+8*i:]))
 }
