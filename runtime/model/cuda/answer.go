@@ -171,7 +171,8 @@ func (s *step) topK(asks []ask, from, to int) {
 func (s *step) take(a *ask, i int) error {
 	w, c := &s.batch.Work[a.Work], &s.chosen[a.Work]
 	if l := s.results.rows[i]; l.k > 0 {
-		if chosen, ok := s.chooser.ChooseOf(w, s.results.read(l)); ok {
+		ids, top, logSum := s.results.read(l)
+		if chosen, ok := s.chooser.ChooseOf(w, ids, top, logSum); ok {
 			c.Token, c.Step, c.Err = chosen.Token, chosen.Step, chosen.Err
 			return nil
 		}
