@@ -1,0 +1,355 @@
+// Runs the blocks of a launch, one thread a fiber.
+#include "fiber.h"
+#include "report.h"
+#include "swap.h"
+
+#include <algorithm>
+#include <csetjmp>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <numeric>
+#include <pthread.h>
+#include <sys/mman.h>
+
+namespace fakecuda {
+
+Thread *running;
+Dim block_index, block_size, grid_size;
+unsigned char *dynamic_shared;
+
+namespace {
+
+constexpr int max_threads = 1024;
+constexpr size_t stack_bytes = 64 << 10, guard_bytes = 4096;
+
+enum class State { ready, at_barrier, at_warp, exited };
+
+struct Fiber : Thread {
+    State state;
+    Site site;
+    unsigned mask; // of the warp operation it is or was in
+    const void *value;
+    size_t bytes;
+    void *stack_pointer;
+    char *stack;
+};
+
+struct Slot {
+    alignas(16) unsigned char value[lane_bytes];
+    bool present;
+};
+
+Fiber fibers[max_threads];
+Slot slots[max_threads];
+int threads; // of the block
+void *scheduler_stack;
+void (*kernel_call)(void **);
+void **kernel_arguments;
+std::string failure;
+Outcome outcome;
+
+// ---- Switching
+
+void yield(Fiber *fiber) { fakecuda_swap(&fiber->stack_pointer, scheduler_stack); }
+
+void resume(Fiber *fiber) {
+    running = fiber;
+    fakecuda_swap(&scheduler_stack, fiber->stack_pointer);
+}
+
+void enter() {
+    kernel_call(kernel_arguments);
+    Fiber *fiber = static_cast<Fiber *>(running);
+    fiber->state = State::exited;
+    yield(fiber);
+    abort();
+}
+
+void make_stacks() {
+    if (fibers[0].stack) return;
+    const size_t each = stack_bytes + guard_bytes;
+    char *memory = static_cast<char *>(mmap(nullptr, max_threads * each, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
+    if (memory == MAP_FAILED) die("no memory for the stacks of %d threads", max_threads);
+    for (Fiber &fiber : fibers) {
+        mprotect(memory, guard_bytes, PROT_NONE);
+        fiber.stack = memory + guard_bytes;
+        memory += each;
+    }
+}
+
+// ---- The order of threads and blocks
+
+enum class Order { forward, reverse, random };
+Order order;
+uint64_t random_state;
+
+uint64_t next_random() { // xorshift64
+    random_state ^= random_state << 13;
+    random_state ^= random_state >> 7;
+    random_state ^= random_state << 17;
+    return random_state;
+}
+
+// The seed is taken when the variable changes, not at every launch: each launch has another order.
+void read_order() {
+    static std::string last = "?";
+    const char *value = getenv("FAKECUDA_ORDER");
+    const std::string now = value && *value ? value : "forward";
+    if (now == last) return;
+    last = now;
+    if (now == "forward") order = Order::forward;
+    else if (now == "reverse") order = Order::reverse;
+    else if (now.rfind("random:", 0) == 0 && now.find_first_not_of("0123456789", 7) == std::string::npos && now.size() > 7) {
+        order = Order::random;
+        random_state = strtoull(now.c_str() + 7, nullptr, 10) * 2 + 0x9e3779b97f4a7c15;
+    } else die("FAKECUDA_ORDER=%s: want forward, reverse or random:SEED", now.c_str());
+}
+
+// The numbers below n in the order asked for; random ones are cut like cards, by an odd stride, where n
+// is a power of two.
+template <class F> void in_order(int n, F visit) {
+    if (order == Order::random) {
+        const uint64_t r = next_random();
+        int size = 1;
+        while (size < n) size *= 2;
+        const unsigned start = r & (size - 1), stride = (r >> 20 & (size - 1)) | 1;
+        for (int k = 0; k < size; k++) {
+            const int i = (start + k * stride) & (size - 1);
+            if (i < n) visit(i);
+        }
+        return;
+    }
+    for (int k = 0; k < n; k++) visit(order == Order::reverse ? n - 1 - k : k);
+}
+
+// ---- Meeting
+
+std::string where(const Fiber &fiber) {
+    const std::string name = "thread " + std::to_string(fiber.index);
+    if (fiber.state == State::exited) return name + " has exited";
+    const char *slash = strrchr(fiber.site.file, '/');
+    return name + " is at " + fiber.site.what + " in " + (slash ? slash + 1 : fiber.site.file) + ":" + std::to_string(fiber.site.line);
+}
+
+bool fail(const std::string &message) {
+    failure = message;
+    outcome = Outcome::failed;
+    return false;
+}
+
+// Lets the lanes of a meeting go on if all are there. False is a fault in the kernel.
+bool release(Fiber *warp, int lanes, Fiber &first, bool &released) {
+    const unsigned mask = first.mask;
+    if (!(mask >> (first.index & 31) & 1)) return fail(where(first) + ", whose mask lacks the thread itself");
+    for (int l = 0; l < lanes; l++) {
+        Fiber &fiber = warp[l];
+        if (!(mask >> l & 1) || fiber.state == State::exited) continue;
+        if (fiber.state != State::at_warp) return true; // not there yet, or never
+        if (fiber.mask != mask || !(fiber.site == first.site)) return fail(where(first) + ", " + where(fiber) + ": one warp operation, expected one place and one mask");
+    }
+    Slot *slot = slots + (first.index & ~31);
+    for (int l = 0; l < 32; l++) {
+        if (!(mask >> l & 1)) continue;
+        slot[l].present = l < lanes && warp[l].state == State::at_warp;
+        if (!slot[l].present) continue;
+        if (warp[l].bytes) memcpy(slot[l].value, warp[l].value, warp[l].bytes);
+        warp[l].state = State::ready;
+    }
+    released = true;
+    return true;
+}
+
+// Runs the lanes of a warp until each has exited or waits for other warps, or for lanes that do not come.
+bool run_warp(int warp) {
+    Fiber *first = fibers + warp * 32;
+    const int lanes = std::min(32, threads - warp * 32);
+    for (bool released = true; released;) {
+        in_order(lanes, [&](int l) {
+            if (first[l].state == State::ready && outcome == Outcome::done) resume(first + l);
+        });
+        if (outcome != Outcome::done) return false;
+        released = false;
+        for (int l = 0; l < lanes; l++)
+            if (first[l].state == State::at_warp && !release(first, lanes, first[l], released)) return false;
+    }
+    return true;
+}
+
+// All threads that have not exited must be at one barrier.
+bool meet_at_barrier(bool &all_exited) {
+    Fiber *waiting = nullptr;
+    for (Fiber *f = fibers; f < fibers + threads; f++) {
+        if (f->state == State::exited) continue;
+        if (!waiting || (f->state == State::at_warp && waiting->state != State::at_warp)) waiting = f;
+    }
+    all_exited = !waiting;
+    if (all_exited) return true;
+    for (Fiber *f = fibers; f < fibers + threads; f++)
+        if (f->state != waiting->state || !(f->site == waiting->site)) return fail("divergence: " + where(*waiting) + ", " + where(*f));
+    if (waiting->state == State::at_warp) return fail("divergence: " + where(*waiting) + " and waits for lanes that are elsewhere");
+    for (Fiber *f = fibers; f < fibers + threads; f++) f->state = State::ready;
+    return true;
+}
+
+bool run_block() {
+    for (int i = 0; i < threads; i++) {
+        Fiber &fiber = fibers[i];
+        const unsigned u = i;
+        fiber.thread = {u % block_size.x, u / block_size.x % block_size.y, u / (block_size.x * block_size.y)};
+        fiber.index = i;
+        fiber.state = State::ready;
+        fiber.stack_pointer = fresh_stack(fiber.stack + stack_bytes, enter);
+    }
+    const int warps = (threads + 31) / 32;
+    for (bool all_exited = false; !all_exited;) {
+        bool well = true;
+        in_order(warps, [&](int w) { well = well && run_warp(w); });
+        if (!well || !meet_at_barrier(all_exited)) return false;
+    }
+    return true;
+}
+
+std::string text(Dim d) { return std::to_string(d.x) + "," + std::to_string(d.y) + "," + std::to_string(d.z); }
+
+std::string place(const Kernel &kernel) { return std::string(kernel.name) + ": block " + text(block_index); }
+
+// ---- Faults
+
+sigjmp_buf fault_jump;
+volatile sig_atomic_t in_kernel;
+volatile int fault_signal;
+void *volatile fault_address;
+pthread_t kernel_thread;
+constexpr int fault_signals[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE};
+struct sigaction before[64];
+
+void on_fault(int signal, siginfo_t *info, void *context) {
+    if (in_kernel && pthread_equal(pthread_self(), kernel_thread)) {
+        fault_signal = signal;
+        fault_address = info->si_addr;
+        siglongjmp(fault_jump, 1);
+    }
+    struct sigaction &old = before[signal];
+    if (old.sa_flags & SA_SIGINFO) {
+        old.sa_sigaction(signal, info, context);
+        return;
+    }
+    sigaction(signal, &old, nullptr);
+    raise(signal);
+}
+
+void describe_fault(const Kernel &kernel) {
+    const std::string thread = place(kernel) + ", thread " + text(running->thread);
+    switch (fault_signal) {
+    case SIGILL: // of -fsanitize=alignment
+        outcome = Outcome::misaligned;
+        failure = thread + ": a pointer is not aligned as its type asks";
+        return;
+    case SIGFPE:
+        outcome = Outcome::failed;
+        failure = thread + ": an integer is divided by 0";
+        return;
+    }
+    outcome = Outcome::illegal_address;
+    failure = thread + ": " + describe_address(reinterpret_cast<uintptr_t>(fault_address));
+}
+
+std::map<std::string, Kernel> &kernels() {
+    static std::map<std::string, Kernel> all;
+    return all;
+}
+
+} // namespace
+
+void block_barrier(Site site) {
+    Fiber *fiber = static_cast<Fiber *>(running);
+    fiber->state = State::at_barrier;
+    fiber->site = site;
+    yield(fiber);
+}
+
+void warp_meet(unsigned mask, const void *value, size_t bytes, Site site) {
+    Fiber *fiber = static_cast<Fiber *>(running);
+    fiber->state = State::at_warp;
+    fiber->site = site;
+    fiber->mask = mask;
+    fiber->value = value;
+    fiber->bytes = bytes;
+    yield(fiber);
+}
+
+bool lane_present(int lane) {
+    const Fiber *fiber = static_cast<Fiber *>(running);
+    return lane >= 0 && lane < 32 && (fiber->mask >> lane & 1) && slots[(fiber->index & ~31) + lane].present;
+}
+
+const void *lane_value(int lane) {
+    static const std::vector<unsigned char> ones(lane_bytes, 0xff);
+    return lane_present(lane) ? slots[(running->index & ~31) + lane].value : ones.data();
+}
+
+void trap(const char *what, const char *file, int line) {
+    Fiber *fiber = static_cast<Fiber *>(running);
+    fiber->site = {what, file, line};
+    failure = where(*fiber);
+    outcome = Outcome::assertion;
+    yield(fiber);
+    abort();
+}
+
+void register_kernel(const Kernel &kernel) {
+    if (!kernels().emplace(kernel.name, kernel).second) die("two kernels are called %s", kernel.name);
+}
+
+const Kernel *find_kernel(const std::string &name) {
+    const auto found = kernels().find(name);
+    return found == kernels().end() ? nullptr : &found->second;
+}
+
+void catch_faults() {
+    struct sigaction ours = {};
+    ours.sa_sigaction = on_fault;
+    ours.sa_flags = SA_SIGINFO | SA_ONSTACK;
+    sigfillset(&ours.sa_mask);
+    for (int signal : fault_signals) sigaction(signal, &ours, &before[signal]);
+}
+
+// The section of all kernels' static shared memory, which the linker bounds.
+extern "C" {
+extern unsigned char __start_fakecuda_shared[] __attribute__((weak, visibility("hidden")));
+extern unsigned char __stop_fakecuda_shared[] __attribute__((weak, visibility("hidden")));
+}
+
+Outcome launch(const Kernel &kernel, Dim grid, Dim block, size_t shared, void **arguments, std::string &message) {
+    make_stacks();
+    read_order();
+    static std::vector<unsigned char> memory(48 * 1024 + 16);
+    dynamic_shared = reinterpret_cast<unsigned char *>((reinterpret_cast<uintptr_t>(memory.data()) + 15) & ~uintptr_t(15));
+    if (__start_fakecuda_shared) memset(__start_fakecuda_shared, 0xff, __stop_fakecuda_shared - __start_fakecuda_shared);
+    kernel_call = kernel.call;
+    kernel_arguments = arguments;
+    grid_size = grid;
+    block_size = block;
+    threads = static_cast<int>(block.x * block.y * block.z);
+    outcome = Outcome::done;
+    kernel_thread = pthread_self();
+    if (sigsetjmp(fault_jump, 1) == 0) {
+        in_kernel = 1;
+        const uint64_t blocks = static_cast<uint64_t>(grid.x) * grid.y * grid.z;
+        in_order(static_cast<int>(blocks), [&](int i) {
+            if (outcome != Outcome::done) return;
+            block_index = {i % grid.x, i / grid.x % grid.y, i / grid.x / grid.y};
+            memset(dynamic_shared, 0xff, shared);
+            if (!run_block()) failure = place(kernel) + ": " + failure;
+        });
+    } else {
+        describe_fault(kernel);
+    }
+    in_kernel = 0;
+    if (outcome != Outcome::done) message = failure;
+    return outcome;
+}
+
+} // namespace fakecuda
