@@ -53,7 +53,7 @@ func (b *block) tokens() int { return len(b.decodes) + len(b.extends) }
 func (b *block) add(batch *model.Batch, work, i int) int {
 	w := &batch.Work[work]
 	n := min(len(w.IDs)-i, b.room.tokens-b.tokens(), b.room.table-len(b.table)-w.Start-i)
-	decode := len(w.IDs) == 1
+	decode := len(w.IDs) == 1 && kernels.Splits(len(w.Slots)) <= b.room.splits
 	if decode && (len(b.decodes)+1)*kernels.Splits(max(b.longest, len(w.Slots))) > b.room.splits {
 		n = 0
 	}

@@ -56,7 +56,7 @@ func New(c *checkpoint.Checkpoint, o Options) (*Model, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cuda: %w", err)
 	}
-	m := newModel(config, o, device)
+	m := onHost(config, o, device)
 	m.pairs = c.QKPairs
 	if err := device.Run(func(t *driver.Thread) error { return m.build(t, c, o) }); err != nil {
 		return nil, errors.Join(fmt.Errorf("cuda: %w", err), m.Close())
@@ -64,8 +64,8 @@ func New(c *checkpoint.Checkpoint, o Options) (*Model, error) {
 	return m, nil
 }
 
-// newModel has what lies on the host.
-func newModel(config qwen3.Config, o Options, device *driver.Device) *Model {
+// onHost has what lies on the host.
+func onHost(config qwen3.Config, o Options, device *driver.Device) *Model {
 	r := roomFor(config)
 	m := &Model{
 		config: config, sampler: o.Sampler, slots: o.Slots, format: formats[o.DType], device: device, block: newBlock(r),
