@@ -122,6 +122,22 @@ func TestMissingBarrierShows(t *testing.T) {
 	}
 }
 
+// A change of a kernel's source runs in a fake built of it, with the PTX of the unchanged one.
+func TestChangedKernel(t *testing.T) {
+	fake := drivertest.Changed(t, "../fakecuda/probes/probes.cu", "fmaf(a, x[i], y[i])", "fmaf(a, x[i], y[i]) + 1.0f")
+	drivertest.Process(t, func(t *testing.T) {
+		d := drivertest.Open(t)
+		check(run(d, func(th *driver.Thread) {
+			b := upload(th, make([]float32, 8))
+			check(th.Launch(kernel(th, probes(t), "axpy"), line(1), line(8), 0, b.Pointer, b.Pointer, 8, 0))
+			if got := download(th, b); got[7] != 1 {
+				t.Errorf("axpy of zeros gives %v, want 1: what the changed source adds", got[7])
+			}
+			free(th, b)
+		}))
+	}, "FANOUTBENCH_LIBCUDA="+fake)
+}
+
 // session uses every call that package driver makes.
 func session(t *testing.T, ptx []byte) (err error) {
 	d, err := driver.Open(0)

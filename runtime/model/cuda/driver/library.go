@@ -86,9 +86,9 @@ func driverVersion() (int, error) {
 
 func versionText(version int) string { return fmt.Sprintf("%d.%d", version/1000, version%1000/10) }
 
-// Missing has the functions that the loaded libcuda lacks of those that a program with this package is linked with.
-// A driver newer than gorgonia.org/cu knows may lack some; what this package calls is not among them, or [Open]
-// would have failed.
+// Missing has the functions that the loaded libcuda lacks of those that a program with this package is linked with:
+// gorgonia.org/cu has calls that an older or newer driver does not. Calling one is CUDA_ERROR_NOT_FOUND. Before Open
+// has loaded a library there are none.
 func Missing() []string {
 	library.Lock()
 	defer library.Unlock()

@@ -32,8 +32,8 @@ struct Fiber : Thread {
     unsigned mask; // of the warp operation it is or was in
     const void *value;
     size_t bytes;
+    char *stack; // its top; null until the thread begins and after its end
     void *stack_pointer;
-    char *stack;
 };
 
 struct Slot {
@@ -43,6 +43,8 @@ struct Slot {
 
 Fiber fibers[max_threads];
 Slot slots[max_threads];
+char *stacks[max_threads]; // the tops of those that nobody has, the last of them being the next
+int free_stacks;
 int threads; // of the block
 void *scheduler_stack;
 void (*kernel_call)(void **);
@@ -54,9 +56,21 @@ Outcome outcome;
 
 void yield(Fiber *fiber) { fakecuda_swap(&fiber->stack_pointer, scheduler_stack); }
 
+void enter();
+
+// A thread gets a stack when it begins and gives it back at its end, so threads that never wait all run on
+// the same, which stays in the cache.
 void resume(Fiber *fiber) {
     running = fiber;
+    if (!fiber->stack) {
+        fiber->stack = stacks[--free_stacks];
+        fiber->stack_pointer = fresh_stack(fiber->stack, enter);
+    }
     fakecuda_swap(&scheduler_stack, fiber->stack_pointer);
+    if (fiber->state == State::exited) {
+        stacks[free_stacks++] = fiber->stack;
+        fiber->stack = nullptr;
+    }
 }
 
 void enter() {
@@ -67,16 +81,20 @@ void enter() {
     abort();
 }
 
-void make_stacks() {
-    if (fibers[0].stack) return;
-    const size_t each = stack_bytes + guard_bytes;
-    char *memory = static_cast<char *>(mmap(nullptr, max_threads * each, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
-    if (memory == MAP_FAILED) die("no memory for the stacks of %d threads", max_threads);
-    for (Fiber &fiber : fibers) {
-        mprotect(memory, guard_bytes, PROT_NONE);
-        fiber.stack = memory + guard_bytes;
-        memory += each;
+// All stacks, none of which is in use. Their tops lie at different places of a page: at one they would all
+// want the same lines of the cache.
+void reset_stacks() {
+    constexpr size_t each = stack_bytes + guard_bytes, shift = 192;
+    static char *memory;
+    if (!memory) {
+        void *got = mmap(nullptr, max_threads * each, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (got == MAP_FAILED) die("no memory for the stacks of %d threads", max_threads);
+        memory = static_cast<char *>(got);
+        for (int i = 0; i < max_threads; i++) mprotect(memory + i * each, guard_bytes, PROT_NONE);
     }
+    for (int i = 0; i < max_threads; i++) stacks[i] = memory + (i + 1) * each - i * shift % 4096;
+    free_stacks = max_threads;
+    for (Fiber &fiber : fibers) fiber.stack = nullptr;
 }
 
 // ---- The order of threads and blocks
@@ -200,7 +218,6 @@ bool run_block() {
         fiber.thread = {u % block_size.x, u / block_size.x % block_size.y, u / (block_size.x * block_size.y)};
         fiber.index = i;
         fiber.state = State::ready;
-        fiber.stack_pointer = fresh_stack(fiber.stack + stack_bytes, enter);
     }
     const int warps = (threads + 31) / 32;
     for (bool all_exited = false; !all_exited;) {
@@ -316,18 +333,17 @@ void catch_faults() {
     for (int signal : fault_signals) sigaction(signal, &ours, &before[signal]);
 }
 
-// The section of all kernels' static shared memory, which the linker bounds.
+// The section of the static shared memory of all kernels, which the linker bounds.
 extern "C" {
 extern unsigned char __start_fakecuda_shared[] __attribute__((weak, visibility("hidden")));
 extern unsigned char __stop_fakecuda_shared[] __attribute__((weak, visibility("hidden")));
 }
 
-Outcome launch(const Kernel &kernel, Dim grid, Dim block, size_t shared, void **arguments, std::string &message) {
-    make_stacks();
+Outcome launch(const Kernel &kernel, Dim grid, Dim block, Shared shared, void **arguments, std::string &message) {
+    reset_stacks();
     read_order();
     static std::vector<unsigned char> memory(48 * 1024 + 16);
     dynamic_shared = reinterpret_cast<unsigned char *>((reinterpret_cast<uintptr_t>(memory.data()) + 15) & ~uintptr_t(15));
-    if (__start_fakecuda_shared) memset(__start_fakecuda_shared, 0xff, __stop_fakecuda_shared - __start_fakecuda_shared);
     kernel_call = kernel.call;
     kernel_arguments = arguments;
     grid_size = grid;
@@ -341,7 +357,8 @@ Outcome launch(const Kernel &kernel, Dim grid, Dim block, size_t shared, void **
         in_order(static_cast<int>(blocks), [&](int i) {
             if (outcome != Outcome::done) return;
             block_index = {i % grid.x, i / grid.x % grid.y, i / grid.x / grid.y};
-            memset(dynamic_shared, 0xff, shared);
+            memset(dynamic_shared, 0xff, shared.dynamic);
+            if (shared.fixed) memset(__start_fakecuda_shared, 0xff, __stop_fakecuda_shared - __start_fakecuda_shared);
             if (!run_block()) failure = place(kernel) + ": " + failure;
         });
     } else {
