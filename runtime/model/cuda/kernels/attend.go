@@ -128,7 +128,7 @@ func (l *launch) logits(rows, vocabulary, stride int) {
 
 // TopK asks for the K largest logits of each row.
 type TopK struct {
-	Values             uint64 // [Rows, K] their logits times InverseTemperature, the largest first
+	Values             uint64 // [Rows, K] their logits, the largest first
 	IDs                uint64 // [Rows, K] int64; of equal logits the lowest id is first
 	Sums               uint64 // [Rows] the logarithm of the sum of e^(logit·InverseTemperature) of all
 	Logits             uint64

@@ -162,6 +162,6 @@ top_k(float *values, i64 *ids, float *sums, const float *logits, i64 vocabulary,
     sort(taken, n);
     if (threadIdx.x < k) {
         const i64 id = id_of(taken[threadIdx.x]);
-        ids[blockIdx.x * k + threadIdx.x] = id, values[blockIdx.x * k + threadIdx.x] = row[id] * inverse;
+        ids[blockIdx.x * k + threadIdx.x] = id, values[blockIdx.x * k + threadIdx.x] = row[id];
     }
 }
