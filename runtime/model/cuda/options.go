@@ -51,8 +51,11 @@ func checkShape(c qwen3.Config) error {
 	if c.HeadDim%kernels.HeadDimStep != 0 || c.HeadDim > kernels.MostHeadDim {
 		return fmt.Errorf("HeadDim is %d, expected a multiple of %d up to %d: the kernels have no other", c.HeadDim, kernels.HeadDimStep, kernels.MostHeadDim)
 	}
-	if c.HiddenSize > kernels.MostHidden {
-		return fmt.Errorf("HiddenSize is %d, expected at most %d: the kernels have room for no more", c.HiddenSize, kernels.MostHidden)
+	if c.HiddenSize%kernels.HeadDimStep != 0 || c.HiddenSize > kernels.MostHidden {
+		return fmt.Errorf("HiddenSize is %d, expected a multiple of %d up to %d: the kernels have no other", c.HiddenSize, kernels.HeadDimStep, kernels.MostHidden)
+	}
+	if c.IntermediateSize%kernels.HeadDimStep != 0 {
+		return fmt.Errorf("IntermediateSize is %d, expected a multiple of %d: the kernels have no other", c.IntermediateSize, kernels.HeadDimStep)
 	}
 	return nil
 }

@@ -193,6 +193,9 @@ func (g *engine) compute(ctx context.Context, batch *model.Batch) error {
 	g.metrics.modelErrors.Add(1)
 	g.log.Error("The model failed; the requests of its batch end", "requests", len(batch.Work), "error", err)
 	g.scheduler.Fail(counters.Now(), fmt.Sprintf("the model failed: %v", err))
+	if errors.Is(err, model.ErrLost) {
+		return errors.Join(fmt.Errorf("the model can compute no more: %w", err), g.deliver(ctx))
+	}
 	return nil
 }
 
