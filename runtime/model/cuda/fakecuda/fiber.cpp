@@ -43,6 +43,7 @@ struct Slot {
 
 Fiber fibers[max_threads];
 Slot slots[max_threads];
+unsigned char ones[lane_bytes]; // what lane_value gives of a lane that is not there
 char *stacks[max_threads]; // the tops of those that nobody has, the last of them being the next
 int free_stacks;
 int threads; // of the block
@@ -303,8 +304,7 @@ bool lane_present(int lane) {
 }
 
 const void *lane_value(int lane) {
-    static const std::vector<unsigned char> ones(lane_bytes, 0xff);
-    return lane_present(lane) ? slots[(running->index & ~31) + lane].value : ones.data();
+    return lane_present(lane) ? slots[(running->index & ~31) + lane].value : ones;
 }
 
 void trap(const char *what, const char *file, int line) {
@@ -342,6 +342,7 @@ extern unsigned char __stop_fakecuda_shared[] __attribute__((weak, visibility("h
 Outcome launch(const Kernel &kernel, Dim grid, Dim block, Shared shared, void **arguments, std::string &message) {
     reset_stacks();
     read_order();
+    memset(ones, 0xff, sizeof ones);
     static std::vector<unsigned char> memory(48 * 1024 + 16);
     dynamic_shared = reinterpret_cast<unsigned char *>((reinterpret_cast<uintptr_t>(memory.data()) + 15) & ~uintptr_t(15));
     kernel_call = kernel.call;
