@@ -1,5 +1,6 @@
 // Runs the blocks of a launch, one thread a fiber.
 #include "fiber.h"
+#include "order.h"
 #include "report.h"
 #include "swap.h"
 
@@ -9,7 +10,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <map>
-#include <numeric>
 #include <pthread.h>
 #include <sys/mman.h>
 
@@ -43,6 +43,7 @@ struct Slot {
 
 Fiber fibers[max_threads];
 Slot slots[max_threads];
+unsigned char ones[lane_bytes]; // what lane_value gives of a lane that is not there
 char *stacks[max_threads]; // the tops of those that nobody has, the last of them being the next
 int free_stacks;
 int threads; // of the block
@@ -54,30 +55,55 @@ Outcome outcome;
 
 // ---- Switching
 
-void yield(Fiber *fiber) { fakecuda_swap(&fiber->stack_pointer, scheduler_stack); }
+// The lanes of the warp that runs, in their order, and how many of them had their turn.
+Fiber *turns[32];
+int lanes, turn;
+
+Fiber *next_ready() {
+    while (turn < lanes) {
+        Fiber *fiber = turns[turn++];
+        if (fiber->state == State::ready) return fiber;
+    }
+    return nullptr;
+}
 
 void enter();
 
 // A thread gets a stack when it begins and gives it back at its end, so threads that never wait all run on
 // the same, which stays in the cache.
-void resume(Fiber *fiber) {
+void begin(Fiber *fiber) {
     running = fiber;
-    if (!fiber->stack) {
-        fiber->stack = stacks[--free_stacks];
-        fiber->stack_pointer = fresh_stack(fiber->stack, enter);
-    }
-    fakecuda_swap(&scheduler_stack, fiber->stack_pointer);
-    if (fiber->state == State::exited) {
-        stacks[free_stacks++] = fiber->stack;
-        fiber->stack = nullptr;
-    }
+    if (fiber->stack) return;
+    fiber->stack = stacks[--free_stacks];
+    fiber->stack_pointer = fresh_stack(fiber->stack, enter);
+}
+
+void leave(Fiber *fiber) { fakecuda_swap(&fiber->stack_pointer, scheduler_stack); }
+
+// Waits, and lets the next lane run without asking the scheduler.
+void yield(Fiber *fiber) {
+    Fiber *next = next_ready();
+    if (!next) return leave(fiber);
+    begin(next);
+    fakecuda_swap(&fiber->stack_pointer, next->stack_pointer);
+}
+
+// Runs lanes until one exits or none is left. The stack of one that exits is given back here and not by
+// itself, who stands on it.
+void run_lanes(Fiber *first) {
+    begin(first);
+    fakecuda_swap(&scheduler_stack, first->stack_pointer);
+    Fiber *last = static_cast<Fiber *>(running);
+    if (last->state != State::exited) return;
+    stacks[free_stacks++] = last->stack;
+    last->stack = nullptr;
 }
 
 void enter() {
     kernel_call(kernel_arguments);
     Fiber *fiber = static_cast<Fiber *>(running);
     fiber->state = State::exited;
-    yield(fiber);
+    leave(fiber);
     abort();
 }
 
@@ -97,51 +123,6 @@ void reset_stacks() {
     for (Fiber &fiber : fibers) fiber.stack = nullptr;
 }
 
-// ---- The order of threads and blocks
-
-enum class Order { forward, reverse, random };
-Order order;
-uint64_t random_state;
-
-uint64_t next_random() { // xorshift64
-    random_state ^= random_state << 13;
-    random_state ^= random_state >> 7;
-    random_state ^= random_state << 17;
-    return random_state;
-}
-
-// The seed is taken when the variable changes, not at every launch: each launch has another order.
-void read_order() {
-    static std::string last = "?";
-    const char *value = getenv("FAKECUDA_ORDER");
-    const std::string now = value && *value ? value : "forward";
-    if (now == last) return;
-    last = now;
-    if (now == "forward") order = Order::forward;
-    else if (now == "reverse") order = Order::reverse;
-    else if (now.rfind("random:", 0) == 0 && now.find_first_not_of("0123456789", 7) == std::string::npos && now.size() > 7) {
-        order = Order::random;
-        random_state = strtoull(now.c_str() + 7, nullptr, 10) * 2 + 0x9e3779b97f4a7c15;
-    } else die("FAKECUDA_ORDER=%s: want forward, reverse or random:SEED", now.c_str());
-}
-
-// The numbers below n in the order asked for; random ones are cut like cards, by an odd stride, where n
-// is a power of two.
-template <class F> void in_order(int n, F visit) {
-    if (order == Order::random) {
-        const uint64_t r = next_random();
-        int size = 1;
-        while (size < n) size *= 2;
-        const unsigned start = r & (size - 1), stride = (r >> 20 & (size - 1)) | 1;
-        for (int k = 0; k < size; k++) {
-            const int i = (start + k * stride) & (size - 1);
-            if (i < n) visit(i);
-        }
-        return;
-    }
-    for (int k = 0; k < n; k++) visit(order == Order::reverse ? n - 1 - k : k);
-}
-
 // ---- Meeting
 
 std::string where(const Fiber &fiber) {
@@ -158,7 +139,7 @@ bool fail(const std::string &message) {
 }
 
 // Lets the lanes of a meeting go on if all are there. False is a fault in the kernel.
-bool release(Fiber *warp, int lanes, Fiber &first, bool &released) {
+bool release(Fiber *warp, Fiber &first, bool &released) {
     const unsigned mask = first.mask;
     if (!(mask >> (first.index & 31) & 1)) return fail(where(first) + ", whose mask lacks the thread itself");
     for (int l = 0; l < lanes; l++) {
@@ -182,15 +163,18 @@ bool release(Fiber *warp, int lanes, Fiber &first, bool &released) {
 // Runs the lanes of a warp until each has exited or waits for other warps, or for lanes that do not come.
 bool run_warp(int warp) {
     Fiber *first = fibers + warp * 32;
-    const int lanes = std::min(32, threads - warp * 32);
+    lanes = std::min(32, threads - warp * 32);
     for (bool released = true; released;) {
-        in_order(lanes, [&](int l) {
-            if (first[l].state == State::ready && outcome == Outcome::done) resume(first + l);
-        });
-        if (outcome != Outcome::done) return false;
+        int place = 0;
+        in_order(lanes, [&](int l) { turns[place++] = first + l; });
+        turn = 0;
+        while (Fiber *next = next_ready()) {
+            run_lanes(next);
+            if (outcome != Outcome::done) return false;
+        }
         released = false;
         for (int l = 0; l < lanes; l++)
-            if (first[l].state == State::at_warp && !release(first, lanes, first[l], released)) return false;
+            if (first[l].state == State::at_warp && !release(first, first[l], released)) return false;
     }
     return true;
 }
@@ -303,8 +287,7 @@ bool lane_present(int lane) {
 }
 
 const void *lane_value(int lane) {
-    static const std::vector<unsigned char> ones(lane_bytes, 0xff);
-    return lane_present(lane) ? slots[(running->index & ~31) + lane].value : ones.data();
+    return lane_present(lane) ? slots[(running->index & ~31) + lane].value : ones;
 }
 
 void trap(const char *what, const char *file, int line) {
@@ -312,7 +295,7 @@ void trap(const char *what, const char *file, int line) {
     fiber->site = {what, file, line};
     failure = where(*fiber);
     outcome = Outcome::assertion;
-    yield(fiber);
+    leave(fiber);
     abort();
 }
 
@@ -342,6 +325,7 @@ extern unsigned char __stop_fakecuda_shared[] __attribute__((weak, visibility("h
 Outcome launch(const Kernel &kernel, Dim grid, Dim block, Shared shared, void **arguments, std::string &message) {
     reset_stacks();
     read_order();
+    memset(ones, 0xff, sizeof ones);
     static std::vector<unsigned char> memory(48 * 1024 + 16);
     dynamic_shared = reinterpret_cast<unsigned char *>((reinterpret_cast<uintptr_t>(memory.data()) + 15) & ~uintptr_t(15));
     kernel_call = kernel.call;
