@@ -94,7 +94,7 @@ func TestChoicesAreTheHosts(t *testing.T) {
 		m, host := newModel(t, from, Options{Slots: 120, Sampler: short}), newModel(t, from, Options{Slots: 120, Sampler: plain{whole}})
 		m.block.room.rows, host.block.room.rows = 4, 3
 		r := rand.New(rand.NewPCG(1, 2))
-		for range 12 {
+		for range 6 {
 			var works []model.Work
 			for i := range 1 + r.IntN(9) {
 				works = append(works, drawnWork(r, i, config.VocabSize))
@@ -104,7 +104,7 @@ func TestChoicesAreTheHosts(t *testing.T) {
 				t.Fatalf("chosen %+v, of all logits %+v", got.Chosen, want.Chosen)
 			}
 		}
-		if short.sure < 20 || short.whole < 10 || whole.sure+whole.unsure > 0 {
+		if short.sure < 8 || short.whole < 5 || whole.sure+whole.unsure > 0 {
 			t.Errorf("%d choices of few logits (%d more were not sure), %d of all: the test shows too little", short.sure, short.unsure, short.whole)
 		}
 	}
