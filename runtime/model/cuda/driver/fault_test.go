@@ -137,7 +137,7 @@ func TestFaultsOfGoStayGos(t *testing.T) {
 
 // A change of a kernel's source runs in a fake built of it, with the PTX of the unchanged one.
 func TestChangedKernel(t *testing.T) {
-	fake := drivertest.Changed(t, "../fakecuda/probes/probes.cu", "fmaf(a, x[i], y[i])", "fmaf(a, x[i], y[i]) + 1.0f")
+	fake := drivertest.Changed(t, "../fakecuda/probes", "probes.cu", "fmaf(a, x[i], y[i])", "fmaf(a, x[i], y[i]) + 1.0f")
 	drivertest.Process(t, func(t *testing.T) {
 		d := drivertest.Open(t)
 		check(run(d, func(th *driver.Thread) {

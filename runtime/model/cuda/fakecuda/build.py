@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Builds the fake libcuda.so.1 of this folder's C++ and of the kernel sources, which g++ compiles for the host.
+"""Builds the fake libcuda.so.1 of this folder's C++ and of kernel sources, which g++ compiles for the host.
 
-    build.py --include CUDA_INCLUDE --out libcuda.so.1 [--objects FOLDER] [--instead FILE]...
+    build.py --include CUDA_INCLUDE --out libcuda.so.1 [--objects FOLDER] [--hashes-of FOLDER] [FOLDER_OR_FILE_OF_KERNELS...]
 
-A file given with --instead takes the place of the source of its name; the library says that it is that one, so that it
-takes its PTX: for tests that change a kernel and want to see the change caught. Objects are kept in FOLDER under a hash
-of all that they are made of, so a second build compiles what has changed. cuda.h comes from CUDA_INCLUDE; nothing else
-of CUDA is needed.
+Without kernels named, those of the tree. For changed sources (a test that wants to see a change caught; the headers lie
+beside them) there is `--hashes-of FOLDER`: the library then says that its kernels have the hashes of the equally named
+sources there, so that the PTX of those loads. Objects are kept in FOLDER under a hash of all that they are made of, so
+a second build compiles what has changed. cuda.h comes from CUDA_INCLUDE; nothing else of CUDA is needed.
 """
 import argparse
 import concurrent.futures
@@ -71,18 +71,16 @@ class Builder:
         text = f'#include "{path}"\n'
         return self.compile(text, path.read_text(), [*COMMON, f"-I{HERE}", "-isystem", str(self.include)], path.name)
 
-    def kernel(self, original, path):
-        """The object of one kernel source, which may lie elsewhere than the original, with a line that registers each
-        kernel of it under the original's hash."""
-        flags = [*COMMON, *KERNEL, *cpu_flags(), f"-I{HERE}", f"-I{original.parent}"]
+    def kernel(self, path, claimed):
+        """The object of one kernel source, with a line that registers each kernel of it."""
+        flags = [*COMMON, *KERNEL, *cpu_flags(), f"-I{HERE}", f"-I{path.parent}"]
         listing = run([*self.cxx, *flags, "-DFAKECUDA_LIST", "-E", "-P", "-x", "c++", path])
         names = re.findall(r"\bFAKECUDA_KERNEL\s+void\s+(\w+)\s*\(", listing)
         if not names:
             sys.exit(f"build.py: {path} has no kernel (`extern \"C\" __global__ void NAME(...)`)")
-        claimed = sources_sha256(original)
         # In a namespace without a name, so that what templates share of static memory is this file's.
         text = f'namespace {{\n#include "{path}"\n' + "".join(f'FAKECUDA_REGISTER({n}, "{claimed}")\n' for n in dict.fromkeys(names)) + "}\n"
-        return self.compile(text, claimed + path.read_text(), flags, path.stem + ".cpp")
+        return self.compile(text, sources_sha256(path), flags, path.stem + ".cpp")
 
 
 def main():
@@ -90,18 +88,20 @@ def main():
     parser.add_argument("--include", required=True, type=pathlib.Path, help="the folder that has cuda.h")
     parser.add_argument("--out", required=True, type=pathlib.Path)
     parser.add_argument("--objects", type=pathlib.Path, help="where objects are kept (default: beside the output)")
-    parser.add_argument("--instead", action="append", default=[], type=pathlib.Path, metavar="FILE", help="a changed source, for the one of its name")
+    parser.add_argument("--hashes-of", type=pathlib.Path, help="the folder whose hashes are claimed")
+    parser.add_argument("kernels", nargs="*", type=pathlib.Path)
     options = parser.parse_args()
     if not (options.include / "cuda.h").is_file():
         sys.exit(f"build.py: {options.include} has no cuda.h")
-    changed = {path.name: path.resolve() for path in options.instead}
-    sources = [source for folder in FOLDERS for source in kernels(ROOT / folder)]
-    if strangers := changed.keys() - {source.name for source in sources}:
-        sys.exit(f"build.py: no source is called {', '.join(sorted(strangers))}")
+    places = options.kernels or [ROOT / folder for folder in FOLDERS]
+    sources = [s for place in places for s in (kernels(place) if place.is_dir() else [place])]
     builder = Builder(options.include, options.objects or options.out.parent / "objects")
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         jobs = [pool.submit(builder.part, path) for path in sorted(HERE.glob("*.cpp"))]
-        jobs += [pool.submit(builder.kernel, source, changed.get(source.name, source)) for source in sources]
+        for source in sources:
+            original = options.hashes_of / source.name if options.hashes_of else source
+            claimed = sources_sha256(original if original.exists() else source)
+            jobs.append(pool.submit(builder.kernel, source.resolve(), claimed))
         objects = [job.result() for job in jobs]
     making = options.out.with_suffix(f".{os.getpid()}")
     run([*builder.cxx, "-shared", "-Wl,-soname,libcuda.so.1", "-Wl,-Bsymbolic", "-o", making, *objects, "-lpthread"])

@@ -78,15 +78,20 @@ func file(t testing.TB, variable string) func() string {
 	}
 }
 
-// Changed builds a fake driver from the tree's kernels but for one, in whose source old, which stands there at least once, is
-// with where it stands first. Its path is for FANOUTBENCH_LIBCUDA of a [Process]: whatever the change breaks must show there.
-// In that process it is what the process was given.
-func Changed(t testing.TB, source, old, with string) string {
+// Changed builds a fake driver from a folder of kernels in which old, which stands in the source at least once, is with where
+// it stands first. Its path is for FANOUTBENCH_LIBCUDA of a [Process]: whatever the change breaks must show there. In that
+// process it is what the process was given.
+func Changed(t testing.TB, folder, source, old, with string) string {
 	t.Helper()
 	if os.Getenv(childOf) != "" {
 		return os.Getenv("FANOUTBENCH_LIBCUDA")
 	}
-	text, err := os.ReadFile(source)
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, os.DirFS(folder)); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, source)
+	text, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,16 +99,13 @@ func Changed(t testing.TB, source, old, with string) string {
 	if changed == string(text) {
 		t.Fatalf("%s has no %q to change, or it would stay as it is", source, old)
 	}
-	dir := t.TempDir()
-	instead, fake := filepath.Join(dir, filepath.Base(source)), filepath.Join(dir, "libcuda.so.1")
-	if err := os.WriteFile(instead, []byte(changed), 0o600); err != nil {
+	if err := os.WriteFile(path, []byte(changed), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	_, here, _, _ := runtime.Caller(0)
-	build := filepath.Join(filepath.Dir(here), "..", "..", "fakecuda", "build.py")
-	python := cmp.Or(os.Getenv("PYTHON"), "python3")
-	out, err := exec.Command(python, build, "--include", os.Getenv("FANOUTBENCH_CUDA_INCLUDE"),
-		"--objects", os.Getenv("FANOUTBENCH_CUDA_OBJECTS"), "--instead", instead, "--out", fake).CombinedOutput()
+	build, fake := filepath.Join(filepath.Dir(here), "..", "..", "fakecuda", "build.py"), filepath.Join(dir, "libcuda.so.1")
+	out, err := exec.Command(cmp.Or(os.Getenv("PYTHON"), "python3"), build, "--include", os.Getenv("FANOUTBENCH_CUDA_INCLUDE"),
+		"--objects", os.Getenv("FANOUTBENCH_CUDA_OBJECTS"), "--hashes-of", folder, "--out", fake, dir).CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
