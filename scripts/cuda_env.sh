@@ -13,10 +13,11 @@
 #   FANOUTBENCH_FAKECUDA                   a fake libcuda.so.1, made of the kernels' sources as they are now
 #                                          (runtime/model/cuda/fakecuda); FANOUTBENCH_LIBCUDA="$FANOUTBENCH_FAKECUDA"
 #                                          has a program use it
-#   FANOUTBENCH_CUDA_INCLUDE               the folder of cuda.h, for tests that build another fake
+#   FANOUTBENCH_CUDA_INCLUDE, _OBJECTS     the folder of cuda.h, and that of what is compiled already, for tests
+#                                          that build another fake
 #
 # All of it lies in ${XDG_CACHE_HOME:-$HOME/.cache}/fanoutbench: the unpacked wheels (cuda.h: 3.5 MB to
-# download; the tools: 130 MB, 700 MB of disk) by their versions, what is built by a hash of its sources and
+# download; the tools: 130 MB, 320 MB of disk) by their versions, what is built by a hash of its sources and
 # of the compiler. A second call with nothing changed builds nothing. Each is made beside its place and then
 # renamed, so a call that was killed leaves nothing that looks finished. It needs g++ and Python 3.9 with
 # pip; PYTHON, CC and CXX name others.
@@ -97,7 +98,7 @@ build_shim() {
 }
 
 build_fake() {
-    say "building the fake driver: about 20 seconds where nothing of it is built yet"
+    say "building the fake driver: 20 seconds of one core where nothing of it is built yet"
     "$python" "$cuda/fakecuda/build.py" --include "$include" --objects "$cache/fakecuda-objects" --out "$1/libcuda.so.1"
 }
 
@@ -131,4 +132,4 @@ fake="$cache/fakecuda-$(hash_of "${sources[@]}")"
 make_whole "$fake" build_fake
 
 printf 'export %s=%q\n' CGO_ENABLED 1 CGO_CFLAGS "-O2 -g -I$include" CGO_LDFLAGS "-O2 -g -L$shim" \
-    FANOUTBENCH_FAKECUDA "$fake/libcuda.so.1" FANOUTBENCH_CUDA_INCLUDE "$include"
+    FANOUTBENCH_FAKECUDA "$fake/libcuda.so.1" FANOUTBENCH_CUDA_INCLUDE "$include" FANOUTBENCH_CUDA_OBJECTS "$cache/fakecuda-objects"

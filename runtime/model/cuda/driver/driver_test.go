@@ -159,8 +159,9 @@ func TestPartsAndFreshMemory(t *testing.T) {
 		check(th.Upload(part, 4, floatBytes([]float32{5, 6})))
 		got := download(th, b)
 		for i, v := range got {
-			if want := map[int]float32{9: 5, 10: 6}[i]; v != want && !(want == 0 && v != v) {
-				t.Errorf("number %d is %v, want %v, and NaN where nothing was written", i, v, want)
+			want, written := map[int]float32{9: 5, 10: 6}[i]
+			if written && v != want || !written && !math.IsNaN(float64(v)) {
+				t.Errorf("number %d is %v, want 5 and 6 at 9 and 10, and NaN where nothing was written", i, v)
 			}
 		}
 		free(th, b)

@@ -49,8 +49,9 @@ func (e *Error) Error() string {
 // Is says that an error for want of memory is ErrMemory.
 func (e *Error) Is(target error) bool { return target == ErrMemory && e.Code == codeOutOfMemory }
 
-// Sticky says whether every later call of this process fails too. 701, a launch that asks for too many
-// registers or threads, is the one from 700 to 719 that leaves the context as it was.
+// Sticky says whether every later call of this process fails too, as cuda.h says of the errors of kernels.
+// Of what a kernel's launch can return from 700 to 719 only 701, too many registers or threads, leaves the
+// device as it was.
 func (e *Error) Sticky() bool {
 	return e.Code == codeECC || e.Code >= codeIllegalAddress && e.Code <= codeLaunchFailed && e.Code != codeLaunchResources
 }

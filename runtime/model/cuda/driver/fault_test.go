@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -122,6 +123,34 @@ func TestMissingBarrierShows(t *testing.T) {
 	}
 }
 
+// The fake looks at faults of the whole process: those of Go stay Go's.
+func TestFaultsOfGoStayGos(t *testing.T) {
+	drivertest.Open(t)
+	defer func() {
+		if p := recover(); p == nil || !strings.Contains(fmt.Sprint(p), "nil pointer dereference") {
+			t.Errorf("recovered %v, want a nil pointer dereference", p)
+		}
+	}()
+	var none *driver.Info
+	t.Error(none.Major)
+}
+
+// A change of a kernel's source runs in a fake built of it, with the PTX of the unchanged one.
+func TestChangedKernel(t *testing.T) {
+	fake := drivertest.Changed(t, "../fakecuda/probes", "probes.cu", "fmaf(a, x[i], y[i])", "fmaf(a, x[i], y[i]) + 1.0f")
+	drivertest.Process(t, func(t *testing.T) {
+		d := drivertest.Open(t)
+		check(run(d, func(th *driver.Thread) {
+			b := upload(th, make([]float32, 8))
+			check(th.Launch(kernel(th, probes(t), "axpy"), line(1), line(8), 0, b.Pointer, b.Pointer, 8, 0))
+			if got := download(th, b); got[7] != 1 {
+				t.Errorf("axpy of zeros gives %v, want 1: what the changed source adds", got[7])
+			}
+			free(th, b)
+		}))
+	}, "FANOUTBENCH_LIBCUDA="+fake)
+}
+
 // session uses every call that package driver makes.
 func session(t *testing.T, ptx []byte) (err error) {
 	d, err := driver.Open(0)
@@ -161,21 +190,26 @@ func TestInjectedFailures(t *testing.T) {
 	if err := session(t, ptx); err != nil {
 		t.Fatal(err)
 	}
-	for _, call := range []string{
-		"cuDeviceGetCount", "cuDeviceGet", "cuDeviceGetName", "cuDeviceGetAttribute", "cuDriverGetVersion", "cuCtxCreate", "cuStreamCreate", "cuMemGetInfo",
-		"cuMemAlloc", "cuModuleLoadData", "cuModuleGetFunction", "cuMemcpyHtoDAsync", "cuLaunchKernel", "cuMemcpyDtoHAsync", "cuStreamSynchronize",
-		"cuMemFree", "cuModuleUnload", "cuStreamDestroy", "cuCtxDestroy",
-	} {
+	withoutContext := []string{"cuDeviceGetCount", "cuDeviceGet", "cuDeviceGetName", "cuDeviceGetAttribute", "cuDriverGetVersion", "cuCtxCreate"}
+	withContext := []string{
+		"cuStreamCreate", "cuMemGetInfo", "cuMemAlloc", "cuModuleLoadData", "cuModuleGetFunction", "cuMemcpyHtoDAsync", "cuLaunchKernel", "cuMemcpyDtoHAsync",
+		"cuStreamSynchronize", "cuMemFree", "cuModuleUnload", "cuStreamDestroy", "cuCtxDestroy",
+	}
+	for i, call := range slices.Concat(withoutContext, withContext) {
 		t.Run(call, func(t *testing.T) {
 			report := drivertest.Report(t)
-			t.Setenv("FAKECUDA_FAIL", call+":1:999")
+			t.Setenv("FAKECUDA_FAIL", call+":1:304")
 			err := session(t, ptx)
 			var e *driver.Error
-			if !errors.As(err, &e) || strings.Fields(e.Call)[0] != call || e.Name != "CUDA_ERROR_UNKNOWN" || !strings.Contains(err.Error(), "CUDA_ERROR_UNKNOWN (999)") {
-				t.Errorf("error %v, want %s and CUDA_ERROR_UNKNOWN (999)", err, call)
+			if !errors.As(err, &e) || strings.Fields(e.Call)[0] != call || e.Name != "CUDA_ERROR_OPERATING_SYSTEM" || !strings.Contains(err.Error(), ": CUDA_ERROR_OPERATING_SYSTEM (304)") {
+				t.Errorf("error %v, want %s and CUDA_ERROR_OPERATING_SYSTEM (304)", err, call)
 			}
-			if left := regexp.MustCompile(`"left_allocations": [1-9]`).FindString(report()); left != "" {
-				t.Errorf("%s", left)
+			destroyed := 0
+			if i >= len(withoutContext) {
+				destroyed = 1
+			}
+			if got := report(); strings.Count(got, "\n") != destroyed || regexp.MustCompile(`"left_allocations": [1-9]`).MatchString(got) {
+				t.Errorf("contexts destroyed: %q, want %d, with nothing left in it", got, destroyed)
 			}
 			if err := session(t, ptx); err != nil {
 				t.Errorf("the session after it: %v", err)

@@ -6,6 +6,7 @@ package driver
 // #include <stdlib.h>
 // #include "../shim/shim.h"
 // extern int cuGetErrorName(int code, const char **name);
+// extern int cuDriverGetVersion(int *version);
 import "C"
 
 import (
@@ -13,8 +14,6 @@ import (
 	"os"
 	"sync"
 	"unsafe"
-
-	"gorgonia.org/cu"
 )
 
 // libraryVariable names the libcuda to load instead of the system's.
@@ -72,12 +71,13 @@ func errorName(code int) string {
 	return C.GoString(name)
 }
 
-// driverVersion is the CUDA version of the driver, 12090 for 12.9.
+// driverVersion is the CUDA version of the driver, 12090 for 12.9. gorgonia.org/cu has this call too, and keeps its error to itself.
 func driverVersion() (int, error) {
-	version := cu.Version()
-	if version < 0 {
-		return 0, &Error{Call: "cuDriverGetVersion", Code: 999, Name: errorName(999), Detail: "gorgonia.org/cu keeps the code to itself"}
+	var reported C.int
+	if code := int(C.cuDriverGetVersion(&reported)); code != 0 {
+		return 0, &Error{Call: "cuDriverGetVersion", Code: code, Name: errorName(code)}
 	}
+	version := int(reported)
 	if version < MinimumDriver {
 		return version, fmt.Errorf("the driver is of CUDA %s, want %s or later, which reads the PTX of these kernels; install a newer driver", versionText(version), versionText(MinimumDriver))
 	}
@@ -86,9 +86,9 @@ func driverVersion() (int, error) {
 
 func versionText(version int) string { return fmt.Sprintf("%d.%d", version/1000, version%1000/10) }
 
-// Missing has the functions that the loaded libcuda lacks of those that a program with this package is linked with.
-// A driver newer than gorgonia.org/cu knows may lack some; what this package calls is not among them, or [Open]
-// would have failed.
+// Missing has the functions that the loaded libcuda lacks of those that a program with this package is linked with:
+// gorgonia.org/cu has calls that an older or newer driver does not. Calling one is CUDA_ERROR_NOT_FOUND. Before Open
+// has loaded a library there are none.
 func Missing() []string {
 	library.Lock()
 	defer library.Unlock()

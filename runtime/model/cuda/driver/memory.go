@@ -3,6 +3,7 @@
 package driver
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 	"runtime"
@@ -97,8 +98,8 @@ func (t *Thread) Alloc(bytes int64) (Buffer, error) {
 
 // withSizes adds to an error for want of memory how much there is.
 func (t *Thread) withSizes(err error) error {
-	e, ok := err.(*Error) //nolint:errorlint // fresh from failed
-	if !ok || e.Code != codeOutOfMemory {
+	var e *Error
+	if !errors.As(err, &e) || e.Code != codeOutOfMemory {
 		return err
 	}
 	free, total, infoErr := cu.MemInfo()

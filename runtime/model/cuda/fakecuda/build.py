@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Builds the fake libcuda.so.1 of this folder's C++ and of kernel sources, which g++ compiles for the host.
 
-    build.py --include CUDA_INCLUDE --out libcuda.so.1 [--objects FOLDER] [FOLDER_OR_FILE_OF_KERNELS...]
+    build.py --include CUDA_INCLUDE --out libcuda.so.1 [--objects FOLDER] [--hashes-of FOLDER] [FOLDER_OR_FILE_OF_KERNELS...]
 
-Without kernels named, those of the tree. A folder with changed sources (a test that wants to see a fault caught)
-takes `--hashes-of FOLDER`: the library then says that its kernels have the hashes of the equally named sources
-there, so that the PTX of those loads. Objects are kept in FOLDER under a hash of all that they are made of, so
+Without kernels named, those of the tree. For changed sources (a test that wants to see a change caught; the headers lie
+beside them) there is `--hashes-of FOLDER`: the library then says that its kernels have the hashes of the equally named
+sources there, so that the PTX of those loads. Objects are kept in FOLDER under a hash of all that they are made of, so
 a second build compiles what has changed. cuda.h comes from CUDA_INCLUDE; nothing else of CUDA is needed.
 """
 import argparse

@@ -1,5 +1,6 @@
 // Runs the blocks of a launch, one thread a fiber.
 #include "fiber.h"
+#include "order.h"
 #include "report.h"
 #include "swap.h"
 
@@ -9,7 +10,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <map>
-#include <numeric>
 #include <pthread.h>
 #include <sys/mman.h>
 
@@ -32,8 +32,8 @@ struct Fiber : Thread {
     unsigned mask; // of the warp operation it is or was in
     const void *value;
     size_t bytes;
+    char *stack; // its top; null until the thread begins and after its end
     void *stack_pointer;
-    char *stack;
 };
 
 struct Slot {
@@ -43,6 +43,9 @@ struct Slot {
 
 Fiber fibers[max_threads];
 Slot slots[max_threads];
+unsigned char ones[lane_bytes]; // what lane_value gives of a lane that is not there
+char *stacks[max_threads]; // the tops of those that nobody has, the last of them being the next
+int free_stacks;
 int threads; // of the block
 void *scheduler_stack;
 void (*kernel_call)(void **);
@@ -52,76 +55,72 @@ Outcome outcome;
 
 // ---- Switching
 
-void yield(Fiber *fiber) { fakecuda_swap(&fiber->stack_pointer, scheduler_stack); }
+// The lanes of the warp that runs, in their order, and how many of them had their turn.
+Fiber *turns[32];
+int lanes, turn;
 
-void resume(Fiber *fiber) {
+Fiber *next_ready() {
+    while (turn < lanes) {
+        Fiber *fiber = turns[turn++];
+        if (fiber->state == State::ready) return fiber;
+    }
+    return nullptr;
+}
+
+void enter();
+
+// A thread gets a stack when it begins and gives it back at its end, so threads that never wait all run on
+// the same, which stays in the cache.
+void begin(Fiber *fiber) {
     running = fiber;
-    fakecuda_swap(&scheduler_stack, fiber->stack_pointer);
+    if (fiber->stack) return;
+    fiber->stack = stacks[--free_stacks];
+    fiber->stack_pointer = fresh_stack(fiber->stack, enter);
+}
+
+void leave(Fiber *fiber) { fakecuda_swap(&fiber->stack_pointer, scheduler_stack); }
+
+// Waits, and lets the next lane run without asking the scheduler.
+void yield(Fiber *fiber) {
+    Fiber *next = next_ready();
+    if (!next) return leave(fiber);
+    begin(next);
+    fakecuda_swap(&fiber->stack_pointer, next->stack_pointer);
+}
+
+// Runs lanes until one exits or none is left. The stack of one that exits is given back here and not by
+// itself, who stands on it.
+void run_lanes(Fiber *first) {
+    begin(first);
+    fakecuda_swap(&scheduler_stack, first->stack_pointer);
+    Fiber *last = static_cast<Fiber *>(running);
+    if (last->state != State::exited) return;
+    stacks[free_stacks++] = last->stack;
+    last->stack = nullptr;
 }
 
 void enter() {
     kernel_call(kernel_arguments);
     Fiber *fiber = static_cast<Fiber *>(running);
     fiber->state = State::exited;
-    yield(fiber);
+    leave(fiber);
     abort();
 }
 
-void make_stacks() {
-    if (fibers[0].stack) return;
-    const size_t each = stack_bytes + guard_bytes;
-    char *memory = static_cast<char *>(mmap(nullptr, max_threads * each, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
-    if (memory == MAP_FAILED) die("no memory for the stacks of %d threads", max_threads);
-    for (Fiber &fiber : fibers) {
-        mprotect(memory, guard_bytes, PROT_NONE);
-        fiber.stack = memory + guard_bytes;
-        memory += each;
+// All stacks, none of which is in use. Their tops lie at different places of a page: at one they would all
+// want the same lines of the cache.
+void reset_stacks() {
+    constexpr size_t each = stack_bytes + guard_bytes, shift = 192;
+    static char *memory;
+    if (!memory) {
+        void *got = mmap(nullptr, max_threads * each, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (got == MAP_FAILED) die("no memory for the stacks of %d threads", max_threads);
+        memory = static_cast<char *>(got);
+        for (int i = 0; i < max_threads; i++) mprotect(memory + i * each, guard_bytes, PROT_NONE);
     }
-}
-
-// ---- The order of threads and blocks
-
-enum class Order { forward, reverse, random };
-Order order;
-uint64_t random_state;
-
-uint64_t next_random() { // xorshift64
-    random_state ^= random_state << 13;
-    random_state ^= random_state >> 7;
-    random_state ^= random_state << 17;
-    return random_state;
-}
-
-// The seed is taken when the variable changes, not at every launch: each launch has another order.
-void read_order() {
-    static std::string last = "?";
-    const char *value = getenv("FAKECUDA_ORDER");
-    const std::string now = value && *value ? value : "forward";
-    if (now == last) return;
-    last = now;
-    if (now == "forward") order = Order::forward;
-    else if (now == "reverse") order = Order::reverse;
-    else if (now.rfind("random:", 0) == 0 && now.find_first_not_of("0123456789", 7) == std::string::npos && now.size() > 7) {
-        order = Order::random;
-        random_state = strtoull(now.c_str() + 7, nullptr, 10) * 2 + 0x9e3779b97f4a7c15;
-    } else die("FAKECUDA_ORDER=%s: want forward, reverse or random:SEED", now.c_str());
-}
-
-// The numbers below n in the order asked for; random ones are cut like cards, by an odd stride, where n
-// is a power of two.
-template <class F> void in_order(int n, F visit) {
-    if (order == Order::random) {
-        const uint64_t r = next_random();
-        int size = 1;
-        while (size < n) size *= 2;
-        const unsigned start = r & (size - 1), stride = (r >> 20 & (size - 1)) | 1;
-        for (int k = 0; k < size; k++) {
-            const int i = (start + k * stride) & (size - 1);
-            if (i < n) visit(i);
-        }
-        return;
-    }
-    for (int k = 0; k < n; k++) visit(order == Order::reverse ? n - 1 - k : k);
+    for (int i = 0; i < max_threads; i++) stacks[i] = memory + (i + 1) * each - i * shift % 4096;
+    free_stacks = max_threads;
+    for (Fiber &fiber : fibers) fiber.stack = nullptr;
 }
 
 // ---- Meeting
@@ -140,7 +139,7 @@ bool fail(const std::string &message) {
 }
 
 // Lets the lanes of a meeting go on if all are there. False is a fault in the kernel.
-bool release(Fiber *warp, int lanes, Fiber &first, bool &released) {
+bool release(Fiber *warp, Fiber &first, bool &released) {
     const unsigned mask = first.mask;
     if (!(mask >> (first.index & 31) & 1)) return fail(where(first) + ", whose mask lacks the thread itself");
     for (int l = 0; l < lanes; l++) {
@@ -164,15 +163,18 @@ bool release(Fiber *warp, int lanes, Fiber &first, bool &released) {
 // Runs the lanes of a warp until each has exited or waits for other warps, or for lanes that do not come.
 bool run_warp(int warp) {
     Fiber *first = fibers + warp * 32;
-    const int lanes = std::min(32, threads - warp * 32);
+    lanes = std::min(32, threads - warp * 32);
     for (bool released = true; released;) {
-        in_order(lanes, [&](int l) {
-            if (first[l].state == State::ready && outcome == Outcome::done) resume(first + l);
-        });
-        if (outcome != Outcome::done) return false;
+        int place = 0;
+        in_order(lanes, [&](int l) { turns[place++] = first + l; });
+        turn = 0;
+        while (Fiber *next = next_ready()) {
+            run_lanes(next);
+            if (outcome != Outcome::done) return false;
+        }
         released = false;
         for (int l = 0; l < lanes; l++)
-            if (first[l].state == State::at_warp && !release(first, lanes, first[l], released)) return false;
+            if (first[l].state == State::at_warp && !release(first, first[l], released)) return false;
     }
     return true;
 }
@@ -200,7 +202,6 @@ bool run_block() {
         fiber.thread = {u % block_size.x, u / block_size.x % block_size.y, u / (block_size.x * block_size.y)};
         fiber.index = i;
         fiber.state = State::ready;
-        fiber.stack_pointer = fresh_stack(fiber.stack + stack_bytes, enter);
     }
     const int warps = (threads + 31) / 32;
     for (bool all_exited = false; !all_exited;) {
@@ -286,8 +287,7 @@ bool lane_present(int lane) {
 }
 
 const void *lane_value(int lane) {
-    static const std::vector<unsigned char> ones(lane_bytes, 0xff);
-    return lane_present(lane) ? slots[(running->index & ~31) + lane].value : ones.data();
+    return lane_present(lane) ? slots[(running->index & ~31) + lane].value : ones;
 }
 
 void trap(const char *what, const char *file, int line) {
@@ -295,7 +295,7 @@ void trap(const char *what, const char *file, int line) {
     fiber->site = {what, file, line};
     failure = where(*fiber);
     outcome = Outcome::assertion;
-    yield(fiber);
+    leave(fiber);
     abort();
 }
 
@@ -316,18 +316,18 @@ void catch_faults() {
     for (int signal : fault_signals) sigaction(signal, &ours, &before[signal]);
 }
 
-// The section of all kernels' static shared memory, which the linker bounds.
+// The section of the static shared memory of all kernels, which the linker bounds.
 extern "C" {
 extern unsigned char __start_fakecuda_shared[] __attribute__((weak, visibility("hidden")));
 extern unsigned char __stop_fakecuda_shared[] __attribute__((weak, visibility("hidden")));
 }
 
-Outcome launch(const Kernel &kernel, Dim grid, Dim block, size_t shared, void **arguments, std::string &message) {
-    make_stacks();
+Outcome launch(const Kernel &kernel, Dim grid, Dim block, Shared shared, void **arguments, std::string &message) {
+    reset_stacks();
     read_order();
+    memset(ones, 0xff, sizeof ones);
     static std::vector<unsigned char> memory(48 * 1024 + 16);
     dynamic_shared = reinterpret_cast<unsigned char *>((reinterpret_cast<uintptr_t>(memory.data()) + 15) & ~uintptr_t(15));
-    if (__start_fakecuda_shared) memset(__start_fakecuda_shared, 0xff, __stop_fakecuda_shared - __start_fakecuda_shared);
     kernel_call = kernel.call;
     kernel_arguments = arguments;
     grid_size = grid;
@@ -341,7 +341,8 @@ Outcome launch(const Kernel &kernel, Dim grid, Dim block, size_t shared, void **
         in_order(static_cast<int>(blocks), [&](int i) {
             if (outcome != Outcome::done) return;
             block_index = {i % grid.x, i / grid.x % grid.y, i / grid.x / grid.y};
-            memset(dynamic_shared, 0xff, shared);
+            memset(dynamic_shared, 0xff, shared.dynamic);
+            if (shared.fixed) memset(__start_fakecuda_shared, 0xff, __stop_fakecuda_shared - __start_fakecuda_shared);
             if (!run_block()) failure = place(kernel) + ": " + failure;
         });
     } else {

@@ -52,8 +52,13 @@ const Kernel *find_kernel(const std::string &name);
 
 enum class Outcome { done, illegal_address, misaligned, assertion, failed };
 
+// Shared memory that a launch gives each block, in bytes.
+struct Shared {
+    size_t dynamic, fixed; // fixed: declared in the kernel with its size
+};
+
 // Runs all blocks, in the order that FAKECUDA_ORDER says; what went wrong is in message.
-Outcome launch(const Kernel &kernel, Dim grid, Dim block, size_t shared, void **arguments, std::string &message);
+Outcome launch(const Kernel &kernel, Dim grid, Dim block, Shared shared, void **arguments, std::string &message);
 
 // Hands SIGSEGV and SIGBUS of kernels to launch; everybody else's go where they went before.
 void catch_faults();

@@ -68,7 +68,7 @@ CUresult run_work(CUcontext context) {
     return sticky;
 }
 
-static CUresult run_kernel(const Kernel &kernel, Dim grid, Dim block, size_t shared, std::vector<uint64_t> arguments) {
+static CUresult run_kernel(const Kernel &kernel, Dim grid, Dim block, Shared shared, std::vector<uint64_t> arguments) {
     if (const int code = injected("kernel", kernel.name)) return static_cast<CUresult>(code);
     std::vector<void *> pointers;
     for (uint64_t &argument : arguments) pointers.push_back(&argument);
@@ -104,7 +104,7 @@ CUresult queue_launch(CUcontext context, CUfunction function, Dim grid, Dim bloc
         values.push_back(value);
     }
     context->launches++;
-    context->work.push_back([=] { return run_kernel(*function->kernel, grid, block, shared, values); });
+    context->work.push_back([=] { return run_kernel(*function->kernel, grid, block, {shared, function->shared}, values); });
     return CUDA_SUCCESS;
 }
 

@@ -3,11 +3,13 @@
 package drivertest
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -74,6 +76,40 @@ func file(t testing.TB, variable string) func() string {
 		}
 		return string(text)
 	}
+}
+
+// Changed builds a fake driver from a folder of kernels in which old, which stands in the source at least once, is with where
+// it stands first. Its path is for FANOUTBENCH_LIBCUDA of a [Process]: whatever the change breaks must show there. In that
+// process it is what the process was given.
+func Changed(t testing.TB, folder, source, old, with string) string {
+	t.Helper()
+	if os.Getenv(childOf) != "" {
+		return os.Getenv("FANOUTBENCH_LIBCUDA")
+	}
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, os.DirFS(folder)); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, source)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	changed := strings.Replace(string(text), old, with, 1)
+	if changed == string(text) {
+		t.Fatalf("%s has no %q to change, or it would stay as it is", source, old)
+	}
+	if err := os.WriteFile(path, []byte(changed), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, here, _, _ := runtime.Caller(0)
+	build, fake := filepath.Join(filepath.Dir(here), "..", "..", "fakecuda", "build.py"), filepath.Join(dir, "libcuda.so.1")
+	out, err := exec.Command(cmp.Or(os.Getenv("PYTHON"), "python3"), build, "--include", os.Getenv("FANOUTBENCH_CUDA_INCLUDE"),
+		"--objects", os.Getenv("FANOUTBENCH_CUDA_OBJECTS"), "--hashes-of", folder, "--out", fake, dir).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return fake
 }
 
 // childOf names the test that a process was started for.
