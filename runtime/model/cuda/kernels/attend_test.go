@@ -74,8 +74,7 @@ func (s *stored) run(d *device) {
 	check(d.QKVStore(d.t, s.f, s.QKV))
 }
 
-func (s *stored) compare(t *testing.T, d *device) {
-	t.Helper()
+func (s *stored) compare(d *device) {
 	what := name(s.f, " ", s.HeadShape, " normalized ", s.qw != nil, " interleaved ", s.Interleaved)
 	got, keys, values := d.get(F32, s.QKV.QKV), d.get(s.f, s.KCache), d.get(s.f, s.VCache)
 	wantKeys, wantValues := make([]float32, len(keys)), make([]float32, len(values))
@@ -90,16 +89,16 @@ func (s *stored) compare(t *testing.T, d *device) {
 		token, head := i/(s.Heads+2*s.KVHeads), i%(s.Heads+2*s.KVHeads)
 		from := s.qkv[i*s.Dim:][:s.Dim]
 		if head >= s.Heads {
-			same(t, what+": qkv of a key or value", got[i*s.Dim:][:s.Dim], from)
+			same(what+": qkv of a key or value", got[i*s.Dim:][:s.Dim], from)
 		}
 		place := (s.slots[token]*s.KVHeads + (head-s.Heads+s.KVHeads)%s.KVHeads) * s.Dim
 		switch {
 		case head < s.Heads:
 			want, size := rotated(from, s.qw, s.freq, s.positions[token], s.Interleaved, 1e-6)
-			near(t, what+": query", got[i*s.Dim:][:s.Dim], want, scale(rotationError, size))
+			near(what+": query", got[i*s.Dim:][:s.Dim], want, scale(rotationError, size))
 		case head < s.Heads+s.KVHeads:
 			want, size := rotated(from, s.kw, s.freq, s.positions[token], s.Interleaved, 1e-6)
-			near(t, what+": key", keys[place:][:s.Dim], want, scale(rotationError+rounding, size))
+			near(what+": key", keys[place:][:s.Dim], want, scale(rotationError+rounding, size))
 			copy(wantKeys[place:][:s.Dim], keys[place:])
 		default:
 			for j, v := range from {
@@ -110,8 +109,8 @@ func (s *stored) compare(t *testing.T, d *device) {
 			}
 		}
 	}
-	same(t, what+": keys", keys, wantKeys)
-	same(t, what+": values", values, wantValues)
+	same(what+": keys", keys, wantKeys)
+	same(what+": values", values, wantValues)
 }
 
 func scale(by float64, x []float64) []float64 {
@@ -123,13 +122,13 @@ func scale(by float64, x []float64) []float64 {
 }
 
 func TestQKVStore(t *testing.T) {
-	inOrders(t, func(t *testing.T, d *device) {
+	inOrders(t, func(d *device) {
 		for _, f := range []Format{BF16, F32} {
 			for _, h := range headShapes {
 				for n := range 4 {
 					s := newStored(random(uint64(n)), f, h, n&1 != 0, n&2 != 0)
 					s.run(d)
-					s.compare(t, d)
+					s.compare(d)
 					d.free()
 				}
 			}
@@ -146,9 +145,9 @@ func TestRoundingToBF16(t *testing.T) {
 	for i, b := range bits {
 		s.qkv[2*s.Dim+i] = math.Float32frombits(b)
 	}
-	onDevice(t, func(t *testing.T, d *device) {
+	onDevice(t, func(d *device) {
 		s.run(d)
-		s.compare(t, d)
+		s.compare(d)
 		d.free()
 	})
 }
@@ -239,7 +238,7 @@ func (c *cached) decode(d *device, qkv []float32, works ...int) []float32 {
 }
 
 func TestAttendToACache(t *testing.T) {
-	inOrders(t, func(t *testing.T, d *device) {
+	inOrders(t, func(d *device) {
 		for _, f := range []Format{BF16, F32} {
 			for _, h := range headShapes {
 				r := random(uint64(h.Heads * h.Dim))
@@ -251,9 +250,9 @@ func TestAttendToACache(t *testing.T) {
 					for head := range h.Heads {
 						q := qkv[(w*(h.Heads+2*h.KVHeads)+head)*h.Dim:][:h.Dim]
 						want, largest := c.attention(q, w, head, n, 1/math.Sqrt(float64(h.Dim)))
-						near(t, name(f, " ", h, " length ", n), all[w*width+head*h.Dim:][:h.Dim], want, repeat(attentionError(h.Dim)*largest, h.Dim))
+						near(name(f, " ", h, " length ", n), all[w*width+head*h.Dim:][:h.Dim], want, repeat(attentionError(h.Dim)*largest, h.Dim))
 					}
-					same(t, name(f, " ", h, " length ", n, " alone"), c.decode(d, qkv, w), all[w*width:][:width])
+					same(name(f, " ", h, " length ", n, " alone"), c.decode(d, qkv, w), all[w*width:][:width])
 				}
 				d.free()
 			}
@@ -281,7 +280,7 @@ func (c *cached) prefill(d *device, qkv []float32, runs ...run) []float32 {
 
 func TestAttendInAPrompt(t *testing.T) {
 	runs := []run{{0, 0, 1}, {1, 26, 5}, {2, 0, 33}, {3, 60, 11}, {4, 0, 2}}
-	inOrders(t, func(t *testing.T, d *device) {
+	inOrders(t, func(d *device) {
 		for _, f := range []Format{BF16, F32} {
 			for _, h := range headShapes {
 				r := random(uint64(h.Heads * h.Dim))
@@ -293,13 +292,13 @@ func TestAttendInAPrompt(t *testing.T) {
 					for i := range run.tokens {
 						for head := range h.Heads {
 							want, largest := c.attention(qkv[token*stride+head*h.Dim:][:h.Dim], run.work, head, run.first+i+1, 1/math.Sqrt(float64(h.Dim)))
-							near(t, name(f, " ", h, " ", run, " token ", i), all[token*width+head*h.Dim:][:h.Dim], want, repeat(attentionError(h.Dim)*largest, h.Dim))
+							near(name(f, " ", h, " ", run, " token ", i), all[token*width+head*h.Dim:][:h.Dim], want, repeat(attentionError(h.Dim)*largest, h.Dim))
 						}
 						token++
 					}
 					last := run
 					last.first, last.tokens = run.first+run.tokens-1, 1
-					same(t, fmt.Sprint(f, " ", h, " ", run, " last alone"), c.prefill(d, qkv[(token-1)*stride:][:stride], last), all[(token-1)*width:][:width])
+					same(fmt.Sprint(f, " ", h, " ", run, " last alone"), c.prefill(d, qkv[(token-1)*stride:][:stride], last), all[(token-1)*width:][:width])
 				}
 				d.free()
 			}

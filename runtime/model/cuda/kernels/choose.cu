@@ -148,7 +148,7 @@ top_k(float *values, i64 *ids, float *sums, const float *logits, i64 vocabulary,
     if (threadIdx.x == 0) sums[blockIdx.x] = all, search = {0, static_cast<unsigned>(k), 0, 32}, count = 0;
     taken[threadIdx.x] = 0;
     __syncthreads();
-    while (search.shift > 0 && search.equal != search.wanted) {
+    for (int turn = 0; turn < 4 && search.equal != search.wanted; turn++) {
         count_digits(counts, row, vocabulary, search);
         if (threadIdx.x < 32) choose_digit(&search, counts);
         __syncthreads();

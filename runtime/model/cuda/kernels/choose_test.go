@@ -69,10 +69,10 @@ func uploadLogits(d *device, rows ...[]float32) uint64 {
 	return d.floats(all)
 }
 
-var vocabularies = []int{1, 2, 31, 33, 1024, 1025, 3001}
+var vocabularies = []int{1, 2, 33, 1024, 2049}
 
 func TestArgmax(t *testing.T) {
-	inOrders(t, func(t *testing.T, d *device) {
+	inOrders(t, func(d *device) {
 		for _, vocabulary := range vocabularies {
 			made := logits(vocabulary)
 			made["NaN"] = slices.Clone(made["normal"])
@@ -86,16 +86,16 @@ func TestArgmax(t *testing.T) {
 				check(d.Argmax(d.t, values, ids, uploadLogits(d, row, other), rows, vocabulary, vocabulary+pad))
 				want := []int{ranked(row)[0], ranked(other)[0]}
 				if got := d.getInts(ids); !slices.Equal(got, want) {
-					t.Errorf("%s of %d: %d, expected %d", what, vocabulary, got, want)
+					differs("%s of %d: %d, expected %d", what, vocabulary, got, want)
 				}
-				same(t, what, d.get(F32, values), []float32{row[want[0]], other[want[1]]})
+				same(what, d.get(F32, values), []float32{row[want[0]], other[want[1]]})
 			}
 			d.free()
 		}
 	})
 }
 
-// The sum of at most 3001 exponentials, each within 3 units for its own rounding and its exponent's times
+// The sum of at most 2049 exponentials, each within 3 units for its own rounding and its exponent's times
 // the exponent, which is below 100 where it counts; then one logarithm.
 func logSumTolerance(want float64) float64 { return 2e-5 + 4*unit*math.Abs(want) }
 
@@ -108,14 +108,14 @@ func logSum(row []float32, inverse float64) float64 {
 }
 
 func TestTopK(t *testing.T) {
-	inOrders(t, func(t *testing.T, d *device) {
+	inOrders(t, func(d *device) {
 		for _, vocabulary := range vocabularies {
 			for what, row := range logits(vocabulary) {
-				for _, k := range []int{1, 2, 20, 1000, 1024} {
+				for _, k := range []int{1, 20, 1024} {
 					if k > vocabulary {
 						break
 					}
-					checkTopK(t, d, fmt.Sprint(what, " of ", vocabulary, " k ", k), k, row)
+					checkTopK(d, fmt.Sprint(what, " of ", vocabulary, " k ", k), k, row)
 				}
 			}
 			d.free()
@@ -123,8 +123,7 @@ func TestTopK(t *testing.T) {
 	})
 }
 
-func checkTopK(t *testing.T, d *device, what string, k int, row []float32) {
-	t.Helper()
+func checkTopK(d *device, what string, k int, row []float32) {
 	const inverse = float32(1 / 0.6)
 	other := slices.Clone(row)
 	rand.New(rand.NewPCG(9, 9)).Shuffle(len(other), func(i, j int) { other[i], other[j] = other[j], other[i] })
@@ -144,8 +143,8 @@ func checkTopK(t *testing.T, d *device, what string, k int, row []float32) {
 		sums, tolerance = append(sums, sum), append(tolerance, logSumTolerance(sum))
 	}
 	if got := d.getInts(p.IDs); !slices.Equal(got, ids) {
-		t.Errorf("%s: ids %v, expected %v", what, got, ids)
+		differs("%s: ids %v, expected %v", what, got, ids)
 	}
-	same(t, what+": values", d.get(F32, p.Values), values)
-	near(t, what+": sums", d.get(F32, p.Sums), sums, tolerance)
+	same(what+": values", d.get(F32, p.Values), values)
+	near(what+": sums", d.get(F32, p.Sums), sums, tolerance)
 }

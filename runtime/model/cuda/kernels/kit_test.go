@@ -36,7 +36,7 @@ func must[T any](v T, err error) T {
 }
 
 // inOrders runs a test on the fake driver with every order of threads.
-func inOrders(t *testing.T, test func(t *testing.T, d *device)) {
+func inOrders(t *testing.T, test func(d *device)) {
 	t.Helper()
 	for _, order := range drivertest.Orders {
 		t.Run(order, func(t *testing.T) {
@@ -46,7 +46,7 @@ func inOrders(t *testing.T, test func(t *testing.T, d *device)) {
 	}
 }
 
-func onDevice(t *testing.T, test func(t *testing.T, d *device)) {
+func onDevice(t *testing.T, test func(d *device)) {
 	t.Helper()
 	err := drivertest.Open(t).Run(func(th *driver.Thread) (err error) {
 		defer func() {
@@ -59,7 +59,7 @@ func onDevice(t *testing.T, test func(t *testing.T, d *device)) {
 			}
 		}()
 		d := &device{t: th, held: map[uint64]driver.Buffer{}, Set: must(Load(th, 1))}
-		test(t, d)
+		test(d)
 		d.free()
 		return nil
 	})
@@ -181,32 +181,29 @@ func nearest(v float32) float32 {
 	return up
 }
 
-// near fails where a number is further from what is wanted than its tolerance.
-func near(t *testing.T, what string, got []float32, want, tolerance []float64) {
-	t.Helper()
+// differs ends a test's function, and so the test.
+func differs(format string, values ...any) { panic(fmt.Errorf(format, values...)) }
+
+// near ends the test where a number is further from what is wanted than its tolerance.
+func near(what string, got []float32, want, tolerance []float64) {
 	if len(got) != len(want) {
-		t.Errorf("%s: %d numbers, expected %d", what, len(got), len(want))
-		return
+		differs("%s: %d numbers, expected %d", what, len(got), len(want))
 	}
 	for i, v := range got {
 		if !(math.Abs(float64(v)-want[i]) <= tolerance[i]) {
-			t.Errorf("%s: number %d is %v, expected %v within %.2g", what, i, v, want[i], tolerance[i])
-			return
+			differs("%s: number %d is %v, expected %v within %.2g", what, i, v, want[i], tolerance[i])
 		}
 	}
 }
 
-// same fails where bits differ; NaNs are all alike.
-func same(t *testing.T, what string, got, want []float32) {
-	t.Helper()
+// same ends the test where bits differ; NaNs are all alike.
+func same(what string, got, want []float32) {
 	if len(got) != len(want) {
-		t.Errorf("%s: %d numbers, expected %d", what, len(got), len(want))
-		return
+		differs("%s: %d numbers, expected %d", what, len(got), len(want))
 	}
 	for i, v := range got {
 		if math.Float32bits(v) != math.Float32bits(want[i]) && (v == v || want[i] == want[i]) {
-			t.Errorf("%s: number %d is %v, expected the bits of %v", what, i, v, want[i])
-			return
+			differs("%s: number %d is %v, expected the bits of %v", what, i, v, want[i])
 		}
 	}
 }

@@ -36,7 +36,7 @@ func TestKernelsOfThePTX(t *testing.T) {
 // What does not fit is named with what was expected, before the driver is asked.
 func TestWhatDoesNotFit(t *testing.T) {
 	heads := HeadShape{4, 2, 64}
-	onDevice(t, func(t *testing.T, d *device) {
+	onDevice(t, func(d *device) {
 		for want, err := range map[string]error{
 			"kernels: embed_bf16: tokens 0, expected at least 1":                              d.Embed(d.t, BF16, 16, 16, 16, 0, 8),
 			"kernels: embed_f32: dim 12, expected a multiple of 8":                            d.Gather(d.t, 16, 16, 16, 1, 12),

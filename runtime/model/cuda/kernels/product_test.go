@@ -10,7 +10,7 @@ import (
 
 // A row of a table, and of activations, comes as it is.
 func TestEmbed(t *testing.T) {
-	inOrders(t, func(t *testing.T, d *device) {
+	inOrders(t, func(d *device) {
 		for _, f := range []Format{BF16, F32} {
 			for _, dim := range []int{8, 24, 1024, 2056} {
 				const rows = 11
@@ -22,10 +22,10 @@ func TestEmbed(t *testing.T) {
 					for _, id := range ids {
 						want = append(want, table[id*dim:][:dim]...)
 					}
-					same(t, name(f, " dim ", dim), d.get(F32, out), want)
+					same(name(f, " dim ", dim), d.get(F32, out), want)
 					if f == F32 {
 						check(d.Gather(d.t, out, d.floats(table), d.int64s(ids), len(ids), dim))
-						same(t, name(f, " gathered, dim ", dim), d.get(F32, out), want)
+						same(name(f, " gathered, dim ", dim), d.get(F32, out), want)
 					}
 				}
 				d.free()
@@ -53,7 +53,7 @@ const normError = 18 * unit
 
 func TestAddNorm(t *testing.T) {
 	const eps = 1e-6
-	inOrders(t, func(t *testing.T, d *device) {
+	inOrders(t, func(d *device) {
 		for _, dim := range []int{8, 24, 128, 136, 1000, 1024, 4104, 16384} {
 			for _, tokens := range []int{1, 3} {
 				for _, added := range []bool{false, true} {
@@ -68,14 +68,14 @@ func TestAddNorm(t *testing.T) {
 					}
 					check(d.AddNorm(d.t, at, by, d.floats(weight), out, tokens, dim, eps))
 					what := fmt.Sprint("dim ", dim, " added ", added)
-					same(t, what+": x", d.get(F32, at), x)
+					same(what+": x", d.get(F32, at), x)
 					for i := range tokens {
 						want := normTwin(x[i*dim:][:dim], weight, eps)
 						var tolerance []float64
 						for _, v := range want {
 							tolerance = append(tolerance, normError*math.Abs(v))
 						}
-						near(t, what, d.get(F32, out)[i*dim:][:dim], want, tolerance)
+						near(what, d.get(F32, out)[i*dim:][:dim], want, tolerance)
 					}
 					d.free()
 				}
@@ -90,7 +90,7 @@ func silu(v float64) float64 { return v / (1 + math.Exp(-v)) }
 const least = 1e-36
 
 func TestSiLUMul(t *testing.T) {
-	inOrders(t, func(t *testing.T, d *device) {
+	inOrders(t, func(d *device) {
 		for _, shape := range [][2]int{{1, 8}, {1, 3}, {8, 96}, {3, 1000}} {
 			tokens, inner := shape[0], shape[1]
 			x := normal(random(2), F32, 2*tokens*inner)
@@ -103,7 +103,7 @@ func TestSiLUMul(t *testing.T) {
 				v := silu(float64(row[0])) * float64(row[inner])
 				want, tolerance = append(want, v), append(tolerance, 8*unit*math.Abs(v)+least*math.Abs(float64(row[inner]))) // expf within 2 units in the last place, three roundings
 			}
-			near(t, fmt.Sprint(shape), d.get(F32, out), want, tolerance)
+			near(fmt.Sprint(shape), d.get(F32, out), want, tolerance)
 			d.free()
 		}
 	})
@@ -141,7 +141,7 @@ var matvecShapes = []struct{ rows, cols, tokens int }{
 }
 
 func TestMatVec(t *testing.T) {
-	inOrders(t, func(t *testing.T, d *device) {
+	inOrders(t, func(d *device) {
 		for _, f := range []Format{BF16, F32} {
 			for _, s := range matvecShapes {
 				r := random(uint64(s.rows))
@@ -150,15 +150,15 @@ func TestMatVec(t *testing.T) {
 				check(d.MatVec(d.t, f, p))
 				want, size := productTwin(w, x, s.rows, s.cols, s.tokens)
 				got := d.get(F32, p.Out)
-				near(t, name(f, " ", s), got, want, scaledBy(matvecRoundings(s.cols), size))
-				d.alone(t, name(f, " ", s), p, got, func(p Product) error { return d.MatVec(d.t, f, p) })
+				near(name(f, " ", s), got, want, scaledBy(matvecRoundings(s.cols), size))
+				d.alone(name(f, " ", s), p, got, func(p Product) error { return d.MatVec(d.t, f, p) })
 
 				p.Add = true
 				check(d.MatVec(d.t, f, p))
 				for i, v := range got {
 					got[i] = v + v
 				}
-				same(t, name(f, " ", s, " added"), d.get(F32, p.Out), got)
+				same(name(f, " ", s, " added"), d.get(F32, p.Out), got)
 				d.free()
 			}
 		}
@@ -166,20 +166,19 @@ func TestMatVec(t *testing.T) {
 }
 
 // alone computes each token by itself: the bits are those that it had among the others.
-func (d *device) alone(t *testing.T, what string, p Product, want []float32, run func(Product) error) {
-	t.Helper()
+func (d *device) alone(what string, p Product, want []float32, run func(Product) error) {
 	x := d.get(F32, p.X)
 	for i := range p.Tokens {
 		one := p
 		one.Tokens, one.X, one.Out = 1, d.floats(x[i*p.Cols:][:p.Cols]), d.room(4*p.Rows)
 		check(run(one))
-		same(t, fmt.Sprint(what, " token ", i, " alone"), d.get(F32, one.Out), want[i*p.Rows:][:p.Rows])
+		same(fmt.Sprint(what, " token ", i, " alone"), d.get(F32, one.Out), want[i*p.Rows:][:p.Rows])
 	}
 }
 
 // A large matrix has four rows a warp; its sums are those of one row a warp.
 func TestMatVecOfManyRows(t *testing.T) {
-	inOrders(t, func(t *testing.T, d *device) {
+	inOrders(t, func(d *device) {
 		for _, s := range []struct{ rows, cols, tokens int }{{wideRows + 1, 8, 1}, {wideRows + 2, 264, 3}} {
 			r := random(3)
 			w, x := normal(r, BF16, s.rows*s.cols), normal(r, F32, s.tokens*s.cols)
@@ -187,13 +186,13 @@ func TestMatVecOfManyRows(t *testing.T) {
 			check(d.MatVec(d.t, BF16, p))
 			want, size := productTwin(w, x, s.rows, s.cols, s.tokens)
 			got := d.get(F32, p.Out)
-			near(t, fmt.Sprint(s), got, want, scaledBy(matvecRoundings(s.cols), size))
+			near(fmt.Sprint(s), got, want, scaledBy(matvecRoundings(s.cols), size))
 
 			const few = 37 // rows, the last ones
 			p.Out, p.W, p.Rows = d.room(4*few*s.tokens), d.put(BF16, w[(s.rows-few)*s.cols:]), few
 			check(d.MatVec(d.t, BF16, p))
 			for i := range s.tokens {
-				same(t, fmt.Sprint(s, " token ", i, " by another kernel"), d.get(F32, p.Out)[i*few:][:few], got[(i+1)*s.rows-few:][:few])
+				same(fmt.Sprint(s, " token ", i, " by another kernel"), d.get(F32, p.Out)[i*few:][:few], got[(i+1)*s.rows-few:][:few])
 			}
 			d.free()
 		}
@@ -203,7 +202,7 @@ func TestMatVecOfManyRows(t *testing.T) {
 // The norm before a product is that of add_norm, but for the order of its sum.
 func TestMatVecOfANorm(t *testing.T) {
 	const eps = 1e-5
-	inOrders(t, func(t *testing.T, d *device) {
+	inOrders(t, func(d *device) {
 		for _, f := range []Format{BF16, F32} {
 			for _, s := range matvecShapes {
 				r := random(uint64(s.cols))
@@ -215,8 +214,8 @@ func TestMatVecOfANorm(t *testing.T) {
 				check(d.MatVec(d.t, f, p))
 				want, size := productTwin(w, normed(x, weight, s.cols, eps), s.rows, s.cols, s.tokens)
 				got := d.get(F32, p.Out)
-				near(t, name(f, " ", s), got, want, scaledBy(matvecRoundings(s.cols)+20, size)) // normError, and the twin's own rounding
-				d.alone(t, name(f, " ", s), p, got, func(p Product) error { return d.MatVec(d.t, f, p) })
+				near(name(f, " ", s), got, want, scaledBy(matvecRoundings(s.cols)+20, size)) // normError, and the twin's own rounding
+				d.alone(name(f, " ", s), p, got, func(p Product) error { return d.MatVec(d.t, f, p) })
 				d.free()
 			}
 		}
@@ -234,7 +233,7 @@ func normed(x, weight []float32, cols int, eps float64) []float32 {
 }
 
 func TestMatVecGated(t *testing.T) {
-	inOrders(t, func(t *testing.T, d *device) {
+	inOrders(t, func(d *device) {
 		for _, f := range []Format{BF16, F32} {
 			for _, s := range matvecShapes {
 				r := random(uint64(s.rows))
@@ -250,8 +249,8 @@ func TestMatVecGated(t *testing.T) {
 					tolerance = append(tolerance, 1.1*off*gateSize[i]*math.Abs(ups[i])+off*upSize[i]*math.Abs(silu(gate))+off*off*gateSize[i]*upSize[i]+8*unit*math.Abs(v))
 				}
 				got := d.get(F32, p.Out)
-				near(t, name(f, " ", s), got, want, tolerance)
-				d.alone(t, name(f, " ", s), p, got, func(p Product) error { return d.MatVecGated(d.t, f, p) })
+				near(name(f, " ", s), got, want, tolerance)
+				d.alone(name(f, " ", s), p, got, func(p Product) error { return d.MatVecGated(d.t, f, p) })
 				d.free()
 			}
 		}
@@ -260,7 +259,7 @@ func TestMatVecGated(t *testing.T) {
 
 // With one multiprocessor the large tiles are taken, with very many the small ones.
 func TestGEMM(t *testing.T) {
-	inOrders(t, func(t *testing.T, d *device) {
+	inOrders(t, func(d *device) {
 		for _, f := range []Format{BF16, F32} {
 			for _, s := range []struct{ rows, cols, tokens int }{{1, 8, 1}, {63, 24, 9}, {65, 72, 64}, {129, 40, 65}, {70, 264, 130}} {
 				for _, d.multiprocessors = range []int{1, 1 << 20} {
@@ -275,11 +274,11 @@ func TestGEMM(t *testing.T) {
 					}
 					want, size := productTwin(w, x, s.rows, s.cols, s.tokens)
 					got := d.get(F32, p.Out)
-					near(t, name(f, " ", s), got, want, scaledBy(s.cols, size))
+					near(name(f, " ", s), got, want, scaledBy(s.cols, size))
 					p.X = d.floats(d.get(F32, p.X)[(s.tokens-1)*s.cols:])
 					p.Out, p.Tokens = d.room(4*s.rows), 1
 					check(d.GEMM(d.t, f, p))
-					same(t, name(f, " ", s, " last token alone"), d.get(F32, p.Out), got[(s.tokens-1)*s.rows:])
+					same(name(f, " ", s, " last token alone"), d.get(F32, p.Out), got[(s.tokens-1)*s.rows:])
 					d.free()
 				}
 			}
