@@ -142,4 +142,6 @@ template <class C> static __device__ __forceinline__ void attend(float *queries,
     }
 
 ATTEND(attend_bf16, bf16)
+// For sm_80, where float32 is not what is served:
+// spills: attend_f32
 ATTEND(attend_f32, float)

@@ -158,4 +158,6 @@ MATVEC(matvec_bf16, bf16, 1, false)
 MATVEC(matvec_wide_bf16, bf16, 4, false)
 MATVEC(matvec_gated_bf16, bf16, 2, true)
 MATVEC(matvec_f32, float, 1, false)
+// For sm_80, with eight tokens:
+// spills: matvec_gated_f32
 MATVEC(matvec_gated_f32, float, 2, true)
