@@ -125,6 +125,7 @@ func TestChooseOfIsNotSure(t *testing.T) {
 		"no sum":             {[]float32{1, 1}, nan, 2, 1, false},
 		"no sum, greedy":     {[]float32{1}, nan, 1, 1, true},
 		"at top_p":           {[]float32{0, 0}, math.Log(2), 2, 0.5, false},
+		"near top_p":         {[]float32{0, 0}, math.Log(2) + 5e-4, 2, 0.5, false},
 		"beyond top_p":       {[]float32{0, 0}, math.Log(2), 2, 0.49, true},
 		"before top_p":       {[]float32{0, 0}, math.Log(2), 2, 0.51, true},
 	} {

@@ -62,7 +62,7 @@ func newCounted(t *testing.T, vocab int) *counted {
 // drawnWork asks for a token anyhow.
 func drawnWork(r *rand.Rand, i, vocab int) model.Work {
 	p := sampling.Default()
-	p.Temperature, p.TopK, p.TopP = []float64{0, 0.6, 1}[r.IntN(3)], []int{-1, 1, 5, 20, 200, 258}[r.IntN(6)], []float64{1, 0.9}[r.IntN(2)]
+	p.Temperature, p.TopK, p.TopP = []float64{0, 0.6, 1}[r.IntN(3)], []int{-1, 1, 5, 20, 254, 258}[r.IntN(6)], []float64{1, 0.9}[r.IntN(2)]
 	ids := drawn(2+i, vocab)
 	w := model.Work{
 		RID: fmt.Sprint(i), IDs: ids, Tokens: ids, Prompt: len(ids) - 1, Slots: modeltest.ShuffledSlots(12, 1)[:len(ids)], Next: -1, Sample: true, Sampling: &p,
