@@ -111,5 +111,5 @@ func (m mutant) build(t *testing.T) string {
 	if m.header { // which the one source has in its own text then
 		old, with = `#include "device.cuh"`, strings.Replace(string(text), m.old, m.new, 1)
 	}
-	return drivertest.Changed(t, source, old, with)
+	return drivertest.Changed(t, ".", source, old, with)
 }
