@@ -3,9 +3,11 @@
 package kernels
 
 import (
+	"cmp"
 	"context"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -93,23 +95,41 @@ func TestMutantsAreCaught(t *testing.T) {
 	}
 }
 
-// build makes a fake driver of the mutant and the other kernels as they are.
+// build makes a fake driver of the mutant and the other kernels as they are, of which the objects are there.
 func (m mutant) build(t *testing.T) string {
 	t.Helper()
-	source, old, with := m.source+".cu", m.old, m.new
-	edited := source
-	if m.header {
-		edited = "device.cuh"
-	}
-	text, err := os.ReadFile(edited)
+	here, err := os.Getwd()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := strings.Count(string(text), m.old); n != 1 {
-		t.Fatalf("%q is %d times in %s, expected once", m.old, n, edited)
+	folder := t.TempDir()
+	for _, file := range []string{"device.cuh", m.source + ".cu"} {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m.header == (file == "device.cuh") {
+			if n := strings.Count(string(text), m.old); n != 1 {
+				t.Fatalf("%q is %d times in %s, expected once", m.old, n, file)
+			}
+			text = []byte(strings.Replace(string(text), m.old, m.new, 1))
+		}
+		if err := os.WriteFile(filepath.Join(folder, file), text, 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
-	if m.header { // which the one source has in its own text then
-		old, with = `#include "device.cuh"`, strings.Replace(string(text), m.old, m.new, 1)
+	library := filepath.Join(folder, "libcuda.so.1")
+	args := []string{
+		"../fakecuda/build.py", "--include", os.Getenv("FANOUTBENCH_CUDA_INCLUDE"), "--objects", os.Getenv("FANOUTBENCH_CUDA_OBJECTS"),
+		"--hashes-of", here, "--out", library, filepath.Join(folder, m.source+".cu"),
 	}
-	return drivertest.Changed(t, source, old, with)
+	for source := range sources {
+		if source != m.source {
+			args = append(args, filepath.Join(here, source+".cu"))
+		}
+	}
+	if out, err := exec.Command(cmp.Or(os.Getenv("PYTHON"), "python3"), args...).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return library
 }
