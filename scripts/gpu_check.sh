@@ -24,11 +24,12 @@ pack() {
     local environment
     environment="$(scripts/cuda_env.sh)"
     eval "$environment"
-    mkdir -p "$dir/model/cuda" "$dir/model/checkpoint"
+    mkdir -p "$dir/model/cuda/kernels" "$dir/model/checkpoint"
     go test -c -trimpath -tags cuda -o "$dir/kernels.test" ./runtime/model/cuda/kernels
     go test -c -trimpath -tags cuda -o "$dir/cuda.test" ./runtime/model/cuda
     go build -trimpath -tags cuda -o "$dir/fanoutserve" ./cmd/fanoutserve
     CGO_ENABLED=0 go build -trimpath -o "$dir/streamload" ./cmd/internal/streamload
+    cp runtime/model/cuda/kernels/*.cu runtime/model/cuda/kernels/*.cuh runtime/model/cuda/kernels/doc.go "$dir/model/cuda/kernels/" # tests read them
     cp -r runtime/model/checkpoint/testdata "$dir/model/checkpoint/testdata"
     cp scripts/gpu_check.sh "$dir/gpu_check.sh"
     git rev-parse HEAD >"$dir/commit"
@@ -57,10 +58,11 @@ check() {
     trap 'rm -rf "$work"' EXIT
     export FANOUTBENCH_LIBCUDA="${FANOUTBENCH_LIBCUDA:-libcuda.so.1}" FANOUTBENCH_GPU_REPORT="$work/speed"
     export FANOUTBENCH_FAKECUDA="$FANOUTBENCH_LIBCUDA" FANOUTBENCH_GPU_MODEL="${FANOUTBENCH_GPU_MODEL:-qwen3-0.6b}"
-    cd "$dir/model/cuda"
+    cd "$dir/model/cuda/kernels" # as the tests' own folders lie
     # Tests that inject failures into the fake driver, or build a changed one, mean nothing on a device.
     local fake='Mutants|TooLittleMemory|DevicesThatCannotBe|FailuresInAStep|LostDevice'
     part kernels 150 "$dir/kernels.test" -test.v -test.skip "$fake"
+    cd ..
     part model 120 "$dir/cuda.test" -test.v -test.skip "$fake|TestSpeed"
     part speed 120 "$dir/cuda.test" -test.v -test.run '^TestSpeed$'
     part serving 60 "$dir/streamload" -streams 32 -tokens "${FANOUTBENCH_GPU_TOKENS:-128}" -rounds 2 -- "$dir/fanoutserve" --device cuda --incremental-streaming-output --enable-metrics
