@@ -59,7 +59,9 @@ var rules = []rule{
 	{packages: "runtime/tokenizer/...", imports: []string{"runtime/jsoncheck"}, tests: runtime, own: true},
 	{packages: "runtime/sampling", imports: []string{"runtime/model"}, tests: runtime},
 	{packages: "runtime/model/sim", imports: []string{"runtime/model", "runtime/sampling", "runtime/tokenizer"}, tests: runtime},
-	{packages: "runtime/model/...", imports: []string{"runtime/jsoncheck"}, tests: runtime, own: true},
+	{packages: "runtime/model/cuda/driver/...", own: true},
+	{packages: "runtime/model/cuda/...", imports: []string{"runtime/model/..."}, tests: runtime},
+	{packages: "runtime/model/...", imports: []string{"runtime/model/...", "!runtime/model/cuda/...", "runtime/jsoncheck"}, tests: runtime},
 	{packages: "runtime/kvcache/...", tests: runtime, own: true},
 	{packages: "runtime/detokenizer/...", imports: []string{"runtime/tokenizer"}, tests: runtime, own: true},
 	{packages: "runtime/scheduler/...", imports: []string{"runtime/model", "runtime/kvcache"}, tests: runtime, own: true},
@@ -184,10 +186,10 @@ func sortedKeys[V any](m map[string]V) []string {
 }
 
 // listImports asks the go command for the tree as one system sees it, tests that need Python or a
-// browser included.
+// browser and what needs CUDA included.
 func listImports(t *testing.T, goos, goarch string, tree map[string]imports) {
 	t.Helper()
-	cmd := exec.Command("go", "list", "-e", "-tags=python,browser,sglang,slurm", "-json=ImportPath,Imports,TestImports,XTestImports", "./...")
+	cmd := exec.Command("go", "list", "-e", "-tags=python,browser,sglang,slurm,cuda", "-json=ImportPath,Imports,TestImports,XTestImports", "./...")
 	cmd.Env = append(os.Environ(), "GOOS="+goos, "GOARCH="+goarch)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
@@ -242,6 +244,19 @@ func TestImports(t *testing.T) {
 	}
 }
 
+// Without the build tag cuda no package comes from gorgonia.org, which brings cgo and libcuda along; with it one does.
+func TestDefaultBuildHasNoCUDA(t *testing.T) {
+	for _, tag := range []string{"", "cuda"} {
+		out, err := exec.Command("go", "list", "-e", "-tags="+tag, "-deps", "./...").Output()
+		if err != nil {
+			t.Fatalf("go list with the tag %q: %v", tag, err)
+		}
+		if got, want := strings.Contains(string(out), "gorgonia.org/"), tag == "cuda"; got != want {
+			t.Errorf("with the tag %q a package of gorgonia.org is linked: %v, want %v", tag, got, want)
+		}
+	}
+}
+
 // Each pair here is one that the design forbids, or allows: what the table must say of it.
 func TestImportRulesOnMadeUpTrees(t *testing.T) {
 	tests := []struct {
@@ -267,6 +282,12 @@ func TestImportRulesOnMadeUpTrees(t *testing.T) {
 		{"runtime/sampling", "runtime/scheduler", false, true},
 		{"runtime/model", "runtime/sampling", false, true},
 		{"runtime/model/sim", "runtime/sampling", true, true},
+		{"runtime/model/cuda", "runtime/model/cuda/driver", true, true},
+		{"runtime/model/cuda", "runtime/sampling", false, true},
+		{"runtime/model/cuda/driver", "runtime/model", false, false},
+		{"runtime/model/cuda/driver/drivertest", "runtime/model/cuda/driver", true, true},
+		{"runtime/model/cpu", "runtime/model/kernels", true, true},
+		{"runtime/model/cpu", "runtime/model/cuda/driver", false, true},
 		{"cmd/internal/controller", "runtime/wire", true, true},
 		{"cmd/internal/controller", "runtime/fanout", false, false},
 		{"cmd/internal/controller", "cmd/internal/worker", false, true},

@@ -26,6 +26,7 @@
 //
 // Forward's error is about the device, not about a request: a scheduler checks
 // ids and lengths against [Limits] before. The work of the batch is lost then.
+// The model can compute the next one, unless the error is [ErrLost].
 // Where one request's token cannot be chosen, its [Choice] has the error. A model
 // that holds keys and values calls [Batch.Check] first, so that a batch which breaks
 // the rules above changes no slot.
@@ -35,6 +36,10 @@ import (
 	"errors"
 	"fmt"
 )
+
+// ErrLost says of Forward's error that the device is of no more use to this process: every
+// batch to come would fail.
+var ErrLost = errors.New("the device is lost to this process")
 
 // Mode says what kinds of work a batch has.
 type Mode int

@@ -17,6 +17,7 @@ type Sampler struct {
 	weights []float64     // their softmax, without its denominator: the largest is 1
 	counts  map[int64]int // of the generated tokens
 	ranking ranking
+	order   []int // of the weights by id, where there are few
 }
 
 // New makes a sampler. The seed is for requests that have none.
@@ -72,8 +73,7 @@ func (s *Sampler) choose(w *model.Work, logits []float32) (int64, error) {
 	if greedy(w.Sampling) {
 		return int64(best), nil
 	}
-	word := Random(Key(w.Sampling.Seed, s.seed, w.RID), [4]uint64{uint64(len(w.Tokens))})[0]
-	return s.draw(w.Sampling, s.logits[best], Uniform(word)), nil
+	return s.draw(w.Sampling, s.logits[best], s.uniform(w)), nil
 }
 
 func (s *Sampler) checkWanted(want model.Logprobs) error {

@@ -228,7 +228,7 @@ func TestUsage(t *testing.T) {
 		"--sim-stop few":      `--sim-stop "few", want a number`,
 		"--in-process=maybe":  `--in-process "maybe", want true or false`,
 		"--port 99999":        "--port 99999, want 0 to 65535",
-		"--device cuda":       `--device "cuda", want one of cpu, sim`,
+		"--device tpu":        `--device "tpu", want one of cpu, cuda, sim, auto`,
 		"--dtype half":        `--dtype "half", want one of auto, bfloat16, float16, float32`,
 		"--quantization q8":   `--quantization "q8", want one of q8_0`,
 		"--port -1 --zmq new": "--port -1, want 0 to 65535\n--zmq",

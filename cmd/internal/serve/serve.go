@@ -137,6 +137,12 @@ func (p program) serve(ctx context.Context, a args.Args) error {
 	if err := a.Check(); err != nil {
 		return usageError{err}
 	}
+	a, said := backend.Resolve(a)
+	if said != "" {
+		if _, err := fmt.Fprintln(p.stderr, "fanoutserve: "+said); err != nil {
+			return err
+		}
+	}
 	if err := backend.Check(a); err != nil { // here too: not from a part, and those around it
 		return err
 	}

@@ -41,6 +41,9 @@ func Open(path string) (*Checkpoint, error) {
 // Close takes the weights' bytes away.
 func (c *Checkpoint) Close() error {
 	c.Weights = Weights{}
+	if c.files == nil { // it was made in memory
+		return nil
+	}
 	return c.files.Close()
 }
 

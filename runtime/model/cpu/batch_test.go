@@ -6,6 +6,7 @@ import (
 
 	"github.com/fanoutbench/fanoutbench/runtime/model"
 	"github.com/fanoutbench/fanoutbench/runtime/model/modeltest"
+	"github.com/fanoutbench/fanoutbench/runtime/model/modeltest/stored"
 	"github.com/fanoutbench/fanoutbench/runtime/model/qwen3"
 	"github.com/fanoutbench/fanoutbench/runtime/model/tensor"
 )
@@ -24,7 +25,7 @@ func TestLogitsDependOnOwnTokensOnly(t *testing.T) {
 	} {
 		var d modeltest.Draws
 		for seed := range uint64(4) {
-			s := subject(stored(t, kind.config, seeded(t, kind.config, seed), kind.stored), kind.o)
+			s := subject(stored.Checkpoint(t, kind.config, seeded(t, kind.config, seed), kind.stored), kind.o)
 			s.TestBatches(t, seed, 100, &d)
 		}
 		if d.Batches < 20 || d.Shared < 2 || d.Cut < 20 {
@@ -34,7 +35,7 @@ func TestLogitsDependOnOwnTokensOnly(t *testing.T) {
 }
 
 func TestBatchesThatCannotBe(t *testing.T) {
-	subject(stored(t, odd(), seeded(t, odd(), 1), tensor.F32), Options{}).TestRefusals(t, "cpu", func(m model.Model) bool {
+	subject(stored.Checkpoint(t, odd(), seeded(t, odd(), 1), tensor.F32), Options{}).TestRefusals(t, "cpu", func(m model.Model) bool {
 		return !slices.ContainsFunc(slices.Concat(m.(*Model).keys, m.(*Model).values), func(layer []float32) bool {
 			return slices.ContainsFunc(layer, func(x float32) bool { return x != 0 })
 		})
@@ -45,7 +46,7 @@ func TestBatchesThatCannotBe(t *testing.T) {
 // those are the same.
 func TestOthersAreNotMissed(t *testing.T) {
 	for _, o := range []Options{{}, {Q8: true}} {
-		s := subject(stored(t, small(), seeded(t, small(), 2), tensor.BF16), o)
+		s := subject(stored.Checkpoint(t, small(), seeded(t, small(), 2), tensor.BF16), o)
 		prompt := drawn(90, 256)
 		tokens, logits := s.Alone(t, prompt, 5)
 		every := s.Everywhere(t, slices.Concat(prompt, tokens))

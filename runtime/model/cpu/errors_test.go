@@ -11,22 +11,23 @@ import (
 
 	"github.com/fanoutbench/fanoutbench/runtime/model"
 	"github.com/fanoutbench/fanoutbench/runtime/model/checkpoint"
+	"github.com/fanoutbench/fanoutbench/runtime/model/modeltest/stored"
 	"github.com/fanoutbench/fanoutbench/runtime/model/qwen3"
 	"github.com/fanoutbench/fanoutbench/runtime/model/tensor"
 )
 
 func TestOptionsThatCannotBe(t *testing.T) {
 	for want, change := range map[string]func(*Options, *checkpoint.Checkpoint){
-		"cpu: DType is Q8_0, expected F32, F16, BF16 or none":       func(o *Options, _ *checkpoint.Checkpoint) { o.DType = tensor.Q8_0 },
-		"cpu: ContextLength is 513, expected 1 to 512, the model's": func(o *Options, _ *checkpoint.Checkpoint) { o.ContextLength = 513 },
-		"cpu: ContextLength is -1, expected":                        func(o *Options, _ *checkpoint.Checkpoint) { o.ContextLength = -1 },
-		"cpu: -1 threads, expected 1 to 4096, or 0":                 func(o *Options, _ *checkpoint.Checkpoint) { o.Threads = -1 },
-		"cpu: 4097 threads, expected":                               func(o *Options, _ *checkpoint.Checkpoint) { o.Threads = 4097 },
-		"cpu: rows of Q and K in pairs and with q_norm and k_norm":  func(_ *Options, c *checkpoint.Checkpoint) { c.QKPairs = true },
-		"cpu: qwen3: HeadDim is 7, expected an even":                func(_ *Options, c *checkpoint.Checkpoint) { c.HeadDim = 7 },
-		"cpu: tensor head as Q8: Q8_0 [40 18]: rows of 18":          func(o *Options, _ *checkpoint.Checkpoint) { o.Q8 = true },
+		"cpu: DType is Q8_0, expected F32, F16, BF16 or none":        func(o *Options, _ *checkpoint.Checkpoint) { o.DType = tensor.Q8_0 },
+		"cpu: ContextLength is 513, expected 1 to 512, the model's":  func(o *Options, _ *checkpoint.Checkpoint) { o.ContextLength = 513 },
+		"cpu: ContextLength is -1, expected":                         func(o *Options, _ *checkpoint.Checkpoint) { o.ContextLength = -1 },
+		"cpu: -1 threads, expected 1 to 4096, or 0":                  func(o *Options, _ *checkpoint.Checkpoint) { o.Threads = -1 },
+		"cpu: 4097 threads, expected":                                func(o *Options, _ *checkpoint.Checkpoint) { o.Threads = 4097 },
+		"cpu: rows of Q and K in pairs and with q_norm and k_norm":   func(_ *Options, c *checkpoint.Checkpoint) { c.QKPairs = true },
+		"cpu: qwen3: HeadDim is 7, expected an even":                 func(_ *Options, c *checkpoint.Checkpoint) { c.HeadDim = 7 },
+		"cpu: tensor lm_head.weight as Q8: Q8_0 [40 18]: rows of 18": func(o *Options, _ *checkpoint.Checkpoint) { o.Q8 = true },
 	} {
-		o, c := Options{Slots: 1, Sampler: qwen3.Greedy{}}, stored(t, odd(), seeded(t, odd(), 1), tensor.F32)
+		o, c := Options{Slots: 1, Sampler: qwen3.Greedy{}}, stored.Checkpoint(t, odd(), seeded(t, odd(), 1), tensor.F32)
 		change(&o, c)
 		_, err := New(c, o)
 		wantError(t, err, want)
@@ -39,12 +40,12 @@ func TestOptionsThatCannotBe(t *testing.T) {
 		"cpu: 2147483648 slots, expected 1 to 21": {Sampler: qwen3.Greedy{}, Slots: math.MaxInt32 + 1},
 		"cpu: no sampler":                         {Slots: 1},
 	} {
-		_, err := New(stored(t, odd(), seeded(t, odd(), 1), tensor.F32), o)
+		_, err := New(stored.Checkpoint(t, odd(), seeded(t, odd(), 1), tensor.F32), o)
 		wantError(t, err, want)
 	}
 	wide := odd()
 	wide.Layers, wide.HeadDim = 5, 500
-	_, err := New(stored(t, wide, seeded(t, wide, 1), tensor.F32), Options{Slots: math.MaxInt32, Sampler: qwen3.Greedy{}})
+	_, err := New(stored.Checkpoint(t, wide, seeded(t, wide, 1), tensor.F32), Options{Slots: math.MaxInt32, Sampler: qwen3.Greedy{}})
 	wantError(t, err, "cpu: 2147483647 slots of 40000 bytes, expected at most 70368744177664 bytes in all")
 }
 
@@ -57,16 +58,16 @@ func TestWeightsBeyondAFormat(t *testing.T) {
 		beyond float32
 		want   string
 	}{
-		{Options{DType: tensor.F16}, 65519.996, 65520, "tensor 1.up as F16: it has 65520, which is beyond"},
-		{Options{DType: tensor.BF16}, math.Nextafter32(0x1.FFp127, 0), -0x1.FFp127, "tensor 1.up as BF16: it has -3.3961775e+38"},
-		{Options{Q8: true}, 8.32e6, 8.33e6, "tensor 1.up as Q8: it has 8.33e+06"},
+		{Options{DType: tensor.F16}, 65519.996, 65520, "tensor model.layers.1.mlp.up_proj.weight as F16: it has 65520, which is beyond"},
+		{Options{DType: tensor.BF16}, math.Nextafter32(0x1.FFp127, 0), -0x1.FFp127, "tensor model.layers.1.mlp.up_proj.weight as BF16: it has -3.3961775e+38"},
+		{Options{Q8: true}, 8.32e6, 8.33e6, "tensor model.layers.1.mlp.up_proj.weight as Q8: it has 8.33e+06"},
 	} {
 		w := seeded(t, small(), 1)
 		test.o.Slots, test.o.Sampler = 1, qwen3.Greedy{}
 		w.Layers[1].Up[5000] = test.fits
-		newModel(t, stored(t, small(), w, tensor.F32), test.o)
+		newModel(t, stored.Checkpoint(t, small(), w, tensor.F32), test.o)
 		w.Layers[1].Up[5000] = test.beyond
-		_, err := New(stored(t, small(), w, tensor.F32), test.o)
+		_, err := New(stored.Checkpoint(t, small(), w, tensor.F32), test.o)
 		wantError(t, err, test.want)
 	}
 }
@@ -76,7 +77,7 @@ func TestNaNsGoThrough(t *testing.T) {
 	w := seeded(t, small(), 1)
 	w.Layers[0].Gate[0] = float32(math.NaN())
 	for _, o := range []Options{{}, {DType: tensor.F16}, {Q8: true}} {
-		logits := subject(stored(t, small(), w, tensor.BF16), o).Everywhere(t, []int64{1, 2})
+		logits := subject(stored.Checkpoint(t, small(), w, tensor.BF16), o).Everywhere(t, []int64{1, 2})
 		if !slices.ContainsFunc(logits[1], func(v float32) bool { return v != v }) {
 			t.Errorf("%+v: no NaN among %v", o, logits[1][:5])
 		}
@@ -95,7 +96,7 @@ func (fails) Logprobs([]float32, int64, model.Logprobs) (model.Position, error) 
 }
 
 func TestSamplersErrorNamesTheRequest(t *testing.T) {
-	m := newModel(t, stored(t, odd(), seeded(t, odd(), 1), tensor.F32), Options{Slots: 8, Sampler: fails{}})
+	m := newModel(t, stored.Checkpoint(t, odd(), seeded(t, odd(), 1), tensor.F32), Options{Slots: 8, Sampler: fails{}})
 	w := model.Work{RID: "a", IDs: []int64{1, 2}, Slots: []int32{0, 1}, Next: -1, Sample: true}
 	_, err := m.Forward(&model.Batch{Work: []model.Work{w}})
 	wantError(t, err, `cpu: rid "a": no choice`)
@@ -107,7 +108,7 @@ func TestSamplersErrorNamesTheRequest(t *testing.T) {
 // A model that is closed, or could not be made, leaves no goroutine behind.
 func TestCloseEndsTheThreads(t *testing.T) {
 	before := runtime.NumGoroutine()
-	c := stored(t, odd(), seeded(t, odd(), 1), tensor.F32)
+	c := stored.Checkpoint(t, odd(), seeded(t, odd(), 1), tensor.F32)
 	m, err := New(c, Options{Slots: 1, Sampler: qwen3.Greedy{}, Threads: 50})
 	if err != nil {
 		t.Fatal(err)
@@ -129,7 +130,7 @@ func TestCloseEndsTheThreads(t *testing.T) {
 
 // The context may be shorter than the model's, and nothing longer is computed then.
 func TestShorterContext(t *testing.T) {
-	c := stored(t, odd(), seeded(t, odd(), 1), tensor.F32)
+	c := stored.Checkpoint(t, odd(), seeded(t, odd(), 1), tensor.F32)
 	for option, want := range map[int]int{0: 512, 512: 512, 20: 20} {
 		m := newModel(t, c, Options{Slots: 1, Sampler: qwen3.Greedy{}, ContextLength: option})
 		if got := m.Limits(); got.ContextLength != want || got.VocabSize != 40 || !slices.Equal(got.EOS, []int64{7}) {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/fanoutbench/fanoutbench/runtime/model"
 	"github.com/fanoutbench/fanoutbench/runtime/model/modeltest"
+	"github.com/fanoutbench/fanoutbench/runtime/model/modeltest/stored"
 	"github.com/fanoutbench/fanoutbench/runtime/model/qwen3"
 	"github.com/fanoutbench/fanoutbench/runtime/model/tensor"
 )
@@ -66,7 +67,7 @@ func TestLogitsOfFilesAreThoseOfTransformers(t *testing.T) {
 // are rounded to a dtype.
 func plain(t *testing.T, c qwen3.Config, w *qwen3.Weights, d tensor.DType) modeltest.Subject {
 	t.Helper()
-	rounded := stored(t, c, w, d)
+	rounded := stored.Checkpoint(t, c, w, d)
 	n := &qwen3.Weights{Embed: rounded.Weights.Embed.Float32(), Norm: w.Norm}
 	if !c.TieWordEmbeddings {
 		n.Head = rounded.Weights.Head.Float32()
@@ -108,7 +109,7 @@ func TestDTypesRoundTheWeights(t *testing.T) {
 		for _, d := range []tensor.DType{tensor.F32, tensor.F16, tensor.BF16} {
 			want := plain(t, c, w, d).Everywhere(t, prompt)
 			for _, from := range []tensor.DType{tensor.F32, d} {
-				got := subject(stored(t, c, w, from), Options{DType: d}).Everywhere(t, prompt)
+				got := subject(stored.Checkpoint(t, c, w, from), Options{DType: d}).Everywhere(t, prompt)
 				if off := compare(t, got, want, tokens); off > 1e-4 {
 					t.Errorf("%v from %v: %v off, want at most 1e-4", d, from, off)
 				}

@@ -1,17 +1,15 @@
 package cpu
 
 import (
-	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/fanoutbench/fanoutbench/runtime/model"
 	"github.com/fanoutbench/fanoutbench/runtime/model/checkpoint"
-	"github.com/fanoutbench/fanoutbench/runtime/model/kernels"
 	"github.com/fanoutbench/fanoutbench/runtime/model/modeltest"
+	"github.com/fanoutbench/fanoutbench/runtime/model/modeltest/stored"
 	"github.com/fanoutbench/fanoutbench/runtime/model/qwen3"
-	"github.com/fanoutbench/fanoutbench/runtime/model/tensor"
 )
 
 func wantError(t *testing.T, err error, want string) {
@@ -21,7 +19,7 @@ func wantError(t *testing.T, err error, want string) {
 	}
 }
 
-// odd is a config whose numbers fit no vector, small one whose rows Q8 can have.
+// odd is a config whose numbers fit no vector.
 func odd() qwen3.Config {
 	return qwen3.Config{
 		VocabSize: 40, HiddenSize: 18, IntermediateSize: 30, Layers: 2, Heads: 4, KVHeads: 2, HeadDim: 6, QKNorm: true,
@@ -29,68 +27,13 @@ func odd() qwen3.Config {
 	}
 }
 
-func small() qwen3.Config {
-	c := qwen3.Small()
-	c.ContextLength = 512
-	return c
-}
+func small() qwen3.Config { return stored.Small() }
 
-// tied is a Llama's: no norms of heads, the head tied to the embedding, and padding.
-func tied() qwen3.Config {
-	c := small()
-	c.QKNorm, c.TieWordEmbeddings, c.Tokens, c.Heads = false, true, 250, 6
-	return c
-}
+func tied() qwen3.Config { return stored.Tied() }
 
 func seeded(t testing.TB, c qwen3.Config, seed uint64) *qwen3.Weights {
 	t.Helper()
-	w, err := qwen3.Seeded(c, seed)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return w
-}
-
-// stored is a checkpoint of the weights, their matrices in a dtype, those of norms in F32.
-func stored(t testing.TB, c qwen3.Config, w *qwen3.Weights, d tensor.DType) *checkpoint.Checkpoint {
-	t.Helper()
-	lies := func(name string, d tensor.DType, values []float32, shape ...uint64) tensor.Tensor {
-		x, err := tensor.New(name, d, shape, kernels.Encode(formats[d], values))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return x
-	}
-	matrix := func(name string, values []float32, rows, cols int) tensor.Tensor {
-		return lies(name, d, values, uint64(rows), uint64(cols))
-	}
-	vector := func(name string, values []float32) tensor.Tensor {
-		return lies(name, tensor.F32, values, uint64(len(values)))
-	}
-	h, i, q, kv := c.HiddenSize, c.IntermediateSize, c.Heads*c.HeadDim, c.KVHeads*c.HeadDim
-	out := &checkpoint.Checkpoint{Config: checkpoint.Config{
-		Architecture: "qwen3", VocabSize: c.VocabSize, Tokens: c.Tokens, HiddenSize: h, IntermediateSize: i, Layers: c.Layers, Heads: c.Heads,
-		KVHeads: c.KVHeads, HeadDim: c.HeadDim, QKNorm: c.QKNorm, RMSNormEps: c.RMSNormEps, RopeTheta: c.RopeTheta, RopeFrequencies: c.RopeFrequencies,
-		TieWordEmbeddings: c.TieWordEmbeddings, ContextLength: c.ContextLength, EOS: c.EOS,
-	}}
-	out.Weights.Embed, out.Weights.Norm = matrix("embed", w.Embed, c.VocabSize, h), vector("norm", w.Norm)
-	out.Weights.Head = out.Weights.Embed
-	if !c.TieWordEmbeddings {
-		out.Weights.Head = matrix("head", w.Head, c.VocabSize, h)
-	}
-	for n, l := range w.Layers {
-		in := fmt.Sprintf("%d.", n)
-		layer := checkpoint.LayerWeights{
-			InputNorm: vector(in+"inputnorm", l.InputNorm), PostAttentionNorm: vector(in+"postnorm", l.PostAttentionNorm),
-			Q: matrix(in+"q", l.Q, q, h), K: matrix(in+"k", l.K, kv, h), V: matrix(in+"v", l.V, kv, h), O: matrix(in+"o", l.O, h, q),
-			Gate: matrix(in+"gate", l.Gate, i, h), Up: matrix(in+"up", l.Up, i, h), Down: matrix(in+"down", l.Down, h, i),
-		}
-		if c.QKNorm {
-			layer.QNorm, layer.KNorm = vector(in+"qnorm", l.QNorm), vector(in+"knorm", l.KNorm)
-		}
-		out.Weights.Layers = append(out.Weights.Layers, layer)
-	}
-	return out
+	return stored.Seeded(t, c, seed)
 }
 
 const files = "../checkpoint/testdata"

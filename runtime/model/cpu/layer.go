@@ -19,7 +19,7 @@ type token struct {
 	id       int64
 	position int
 	slots    []int32 // of the positions up to its own
-	asked
+	qwen3.Asked
 }
 
 type tile struct{ from, to int }
@@ -88,7 +88,7 @@ func (m *Model) cut() {
 	m.tiles = m.tiles[:0]
 	for to := len(m.tokens); to > 0; {
 		from := to - 1
-		for from > 0 && to-from < tileTokens && m.tokens[from-1].work == m.tokens[from].work {
+		for from > 0 && to-from < tileTokens && m.tokens[from-1].Work == m.tokens[from].Work {
 			from--
 		}
 		m.tiles = append(m.tiles, tile{from, to})
@@ -102,7 +102,7 @@ func (m *Model) cut() {
 func (m *Model) keep() {
 	n := 0
 	for i := range m.tokens {
-		if t := &m.tokens[i]; !t.input && !t.choose {
+		if t := &m.tokens[i]; t.Nothing() {
 			continue
 		}
 		if n < i {

@@ -9,6 +9,7 @@ import (
 	"github.com/fanoutbench/fanoutbench/runtime/model/checkpoint"
 	"github.com/fanoutbench/fanoutbench/runtime/model/kernels"
 	"github.com/fanoutbench/fanoutbench/runtime/model/modeltest"
+	"github.com/fanoutbench/fanoutbench/runtime/model/modeltest/stored"
 	"github.com/fanoutbench/fanoutbench/runtime/model/qwen3"
 	"github.com/fanoutbench/fanoutbench/runtime/model/tensor"
 )
@@ -44,7 +45,7 @@ func TestSizeIsWhatIsTaken(t *testing.T) {
 	c := large()
 	w := seeded(t, c, 1)
 	for _, o := range []Options{{}, {DType: tensor.F32}, {DType: tensor.BF16}, {Q8: true}, {DType: tensor.F16, Q8: true, ContextLength: 800}} {
-		from := stored(t, c, w, tensor.BF16)
+		from := stored.Checkpoint(t, c, w, tensor.BF16)
 		o.Slots, o.Sampler, o.Threads = c.ContextLength, quiet{}, 32
 		size, err := Size(from, o)
 		if err != nil {
@@ -77,7 +78,7 @@ func matrixBytes(c *checkpoint.Checkpoint) int64 {
 // Nothing is copied that can stay in the mapping.
 func TestMatricesStayInTheMapping(t *testing.T) {
 	for _, d := range []tensor.DType{tensor.F32, tensor.F16, tensor.BF16, tensor.Q8_0} {
-		from := stored(t, tied(), seeded(t, tied(), 1), d)
+		from := stored.Checkpoint(t, tied(), seeded(t, tied(), 1), d)
 		o := Options{Slots: 1, Sampler: quiet{}}
 		for _, dtype := range []tensor.DType{0, d} {
 			if o.DType = dtype; d == tensor.Q8_0 {
@@ -107,7 +108,7 @@ func TestMatricesStayInTheMapping(t *testing.T) {
 func TestStepAllocatesNothing(t *testing.T) {
 	for _, o := range []Options{{}, {Q8: true}} {
 		o.Slots, o.Sampler, o.Threads = 400, quiet{}, 2
-		m := newModel(t, stored(t, small(), seeded(t, small(), 1), tensor.BF16), o)
+		m := newModel(t, stored.Checkpoint(t, small(), seeded(t, small(), 1), tensor.BF16), o)
 		prompts := &model.Batch{}
 		steps := &model.Batch{}
 		for i := range 3 {

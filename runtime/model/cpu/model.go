@@ -78,7 +78,7 @@ func (m *Model) Forward(b *model.Batch) (model.Output, error) {
 		w := &b.Work[i]
 		for j, id := range w.IDs {
 			position := w.Start + j
-			m.tokens = append(m.tokens, token{id, position, w.Slots[:position+1], asks(b, i, j)})
+			m.tokens = append(m.tokens, token{id, position, w.Slots[:position+1], qwen3.Asks(b, i, j)})
 			if len(m.tokens) == cap(m.tokens) {
 				if err := m.block(b); err != nil {
 					return model.Output{}, err

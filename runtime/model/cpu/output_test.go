@@ -6,6 +6,7 @@ import (
 
 	"github.com/fanoutbench/fanoutbench/runtime/model"
 	"github.com/fanoutbench/fanoutbench/runtime/model/modeltest"
+	"github.com/fanoutbench/fanoutbench/runtime/model/modeltest/stored"
 	"github.com/fanoutbench/fanoutbench/runtime/model/qwen3"
 	"github.com/fanoutbench/fanoutbench/runtime/model/tensor"
 )
@@ -39,7 +40,7 @@ func TestAsksWhatTheWorksAsk(t *testing.T) {
 		{RID: "d", IDs: []int64{13, 14}, Slots: []int32{10, 11}, Next: -1, Sample: true, Logprobs: model.Logprobs{Want: true}},
 	}}
 	seen, want := &teller{}, &teller{}
-	m := newModel(t, stored(t, c, w, tensor.F32), Options{Slots: 12, Sampler: seen})
+	m := newModel(t, stored.Checkpoint(t, c, w, tensor.F32), Options{Slots: 12, Sampler: seen})
 	m.tokens, m.logits = make([]token, 0, 5), m.logits[:2*c.VocabSize]
 	q, err := qwen3.New(c, w, 12, want)
 	if err != nil {

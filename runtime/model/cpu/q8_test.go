@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/fanoutbench/fanoutbench/runtime/model/kernels"
+	"github.com/fanoutbench/fanoutbench/runtime/model/modeltest/stored"
 	"github.com/fanoutbench/fanoutbench/runtime/model/qwen3"
 	"github.com/fanoutbench/fanoutbench/runtime/model/tensor"
 )
@@ -175,7 +176,7 @@ func TestQ8IsThatOfTheTwin(t *testing.T) {
 		if c.Tokens > 0 {
 			tokens = c.Tokens
 		}
-		got := subject(stored(t, c, w, tensor.F32), Options{Q8: true}).Everywhere(t, prompt)
+		got := subject(stored.Checkpoint(t, c, w, tensor.F32), Options{Q8: true}).Everywhere(t, prompt)
 		exact := plain(t, c, w, tensor.F32).Everywhere(t, prompt)
 		apart := 0
 		for p := range want {

@@ -2,7 +2,6 @@ package cpu
 
 import (
 	"fmt"
-	"math"
 
 	"github.com/fanoutbench/fanoutbench/runtime/model/checkpoint"
 	"github.com/fanoutbench/fanoutbench/runtime/model/kernels"
@@ -112,7 +111,7 @@ func (l *loader) convert(m *kernels.Matrix, t tensor.Tensor) error {
 		from := part * convertedRows
 		to := min(from+convertedRows, m.Rows)
 		values := t.Rows(from, to).Float32()
-		if v := beyond(m.Format, values); v != 0 {
+		if v := kernels.Beyond(m.Format, values); v != 0 {
 			failed[part] = fmt.Errorf("it has %v, which is beyond the format's range", v)
 			return
 		}
@@ -124,20 +123,4 @@ func (l *loader) convert(m *kernels.Matrix, t tensor.Tensor) error {
 		}
 	}
 	return nil
-}
-
-// beyond finds a finite number that would become an infinity, from half a step above the
-// largest number on, or, of Q8, from 127 times that of its factor. It gives 0 where there
-// is none.
-func beyond(f kernels.Format, values []float32) float32 {
-	limit, known := map[kernels.Format]float32{kernels.F16: 65520, kernels.BF16: 0x1.FFp127, kernels.Q8: 127 * 65520}[f]
-	if !known {
-		return 0
-	}
-	for _, v := range values {
-		if v >= limit && v <= math.MaxFloat32 || v <= -limit && v >= -math.MaxFloat32 {
-			return v
-		}
-	}
-	return 0
 }

@@ -35,6 +35,22 @@ func Encode(f Format, values []float32) []byte {
 	panic(fmt.Sprintf("kernels: Encode as %v", f))
 }
 
+// Beyond finds a finite number that would become an infinity in a format, from half a step
+// above the largest number on, or, of Q8, from 127 times that of its factor. It gives 0 where
+// there is none.
+func Beyond(f Format, values []float32) float32 {
+	limit, known := map[Format]float32{F16: 65520, BF16: 0x1.FFp127, Q8: 127 * 65520}[f]
+	if !known {
+		return 0
+	}
+	for _, v := range values {
+		if v >= limit && v <= math.MaxFloat32 || v <= -limit && v >= -math.MaxFloat32 {
+			return v
+		}
+	}
+	return 0
+}
+
 func toBF16(x float32) uint16 {
 	bits := math.Float32bits(x)
 	if x != x {

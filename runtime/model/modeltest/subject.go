@@ -12,6 +12,7 @@ import (
 // its own, that hands its logits to the keeper.
 type Subject struct {
 	VocabSize int
+	Within    float64 // how far a batch may move a logit; 0: by no bit, which package model asks for
 	New       func(t testing.TB, slots int, k *Keeper) model.Model
 }
 

@@ -94,7 +94,7 @@ func (m *Model) Forward(b *model.Batch) (model.Output, error) {
 	}
 	out := model.Output{Chosen: make([]model.Choice, len(b.Work))}
 	for i := range b.Work {
-		c, err := m.work(&b.Work[i])
+		c, err := m.work(b, i)
 		if err != nil {
 			return model.Output{}, fmt.Errorf("qwen3: rid %q: %w", b.Work[i].RID, err)
 		}
@@ -104,34 +104,17 @@ func (m *Model) Forward(b *model.Batch) (model.Output, error) {
 }
 
 // work computes one request's part, token by token.
-func (m *Model) work(w *model.Work) (model.Choice, error) {
+func (m *Model) work(b *model.Batch, i int) (model.Choice, error) {
 	var c model.Choice
-	for i, id := range w.IDs {
-		position := w.Start + i
-		m.token(id, w.Slots[:position+1])
-		last := i == len(w.IDs)-1
-		next := w.Next
-		if !last {
-			next = w.IDs[i+1]
-		}
-		ask := w.Logprobs.Want && position >= w.Logprobs.InputStart && next >= 0
-		if !ask && !(last && w.Sample) {
+	w := &b.Work[i]
+	for j, id := range w.IDs {
+		m.token(id, w.Slots[:w.Start+j+1])
+		ask := Asks(b, i, j)
+		if ask.Nothing() {
 			continue
 		}
-		logits := m.lastLogits()
-		if ask {
-			p, err := m.sampler.Logprobs(logits, next, w.Logprobs)
-			if err != nil {
-				return model.Choice{}, err
-			}
-			c.Input = append(c.Input, p)
-		}
-		if last && w.Sample {
-			chosen, err := m.sampler.Choose(w, logits)
-			if err != nil {
-				return model.Choice{}, err
-			}
-			c.Token, c.Step, c.Err = chosen.Token, chosen.Step, chosen.Err
+		if err := ask.Take(m.sampler, &c, w, m.lastLogits()); err != nil {
+			return model.Choice{}, err
 		}
 	}
 	return c, nil

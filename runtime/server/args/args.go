@@ -15,7 +15,7 @@ type Args struct {
 	TokenizerPath   string `json:"tokenizer_path"`    // a folder, tokenizer.json or .gguf; empty: ModelPath
 	ChatTemplate    string `json:"chat_template"`     // a file; empty: the model's own
 	ServedModelName string `json:"served_model_name"` // empty: ModelPath, or the device's default name
-	Device          string `json:"device"`            // cpu, sim; cuda is not built
+	Device          string `json:"device"`            // cpu, cuda where it is built, sim, auto
 	DType           string `json:"dtype"`             // auto (as in the files), bfloat16, float16, float32
 	Quantization    string `json:"quantization"`      // Q8, which the weights become when they are read; empty: none
 	ContextLength   int    `json:"context_length"`    // 0: the model's
@@ -35,7 +35,7 @@ type Args struct {
 	MaxRunningRequests int     `json:"max_running_requests"`
 	MaxQueuedRequests  int     `json:"max_queued_requests"` // 0: no limit
 	MaxTotalTokens     int     `json:"max_total_tokens"`    // 0: from MemFractionStatic
-	MemFractionStatic  float64 `json:"mem_fraction_static"` // of the memory this process may use, for the KV cache
+	MemFractionStatic  float64 `json:"mem_fraction_static"` // of the memory this process may use, for the KV cache; of a GPU's that is free, for weights and cache
 	PageSize           int     `json:"page_size"`
 	SchedulePolicy     string  `json:"schedule_policy"` // fcfs, lpm
 	DisableRadixCache  bool    `json:"disable_radix_cache"`

@@ -65,7 +65,7 @@ func TestOnMachine(t *testing.T) {
 
 func TestCheckNamesFlagValueAndWhatIsAllowed(t *testing.T) {
 	for want, change := range map[string]func(*Args){
-		`--device "cuda", want one of cpu, sim`:                                                      func(a *Args) { a.Device = "cuda" },
+		`--device "tpu", want one of cpu, cuda, sim, auto`:                                           func(a *Args) { a.Device = "tpu" },
 		`--dtype "half", want one of auto, bfloat16, float16, float32`:                               func(a *Args) { a.DType = "half" },
 		`--quantization "fp8", want one of q8_0`:                                                     func(a *Args) { a.Quantization = "fp8" },
 		`--schedule-policy "lof", want one of fcfs, lpm`:                                             func(a *Args) { a.SchedulePolicy = "lof" },

@@ -30,7 +30,7 @@ func (a Args) checkNames() []error {
 		flag, value string
 		allowed     []string
 	}{
-		{"device", a.Device, []string{"cpu", "sim"}},
+		{"device", a.Device, []string{"cpu", "cuda", "sim", "auto"}},
 		{"dtype", a.DType, []string{"auto", "bfloat16", "float16", "float32"}},
 		{"quantization", cmp.Or(a.Quantization, Q8), []string{Q8}},
 		{"schedule-policy", a.SchedulePolicy, []string{string(scheduler.FCFS), string(scheduler.LPM)}},

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/fanoutbench/fanoutbench/runtime/model"
+	"github.com/fanoutbench/fanoutbench/runtime/model/checkpoint"
 	"github.com/fanoutbench/fanoutbench/runtime/model/qwen3"
 	"github.com/fanoutbench/fanoutbench/runtime/model/sim"
 	"github.com/fanoutbench/fanoutbench/runtime/sampling"
@@ -32,10 +33,12 @@ type Info struct {
 	SlotBytes     int64 // of one token's keys and values; 0: none
 }
 
-// The devices that are built.
+// The devices. Auto is one of the first two, by [Resolve].
 const (
-	CPU = "cpu"
-	Sim = "sim"
+	CPU  = "cpu"
+	CUDA = "cuda" // built with the tag of that name
+	Sim  = "sim"
+	Auto = "auto"
 )
 
 // leastContext is the fewest tokens of a context, and of a cache, that have room for a
@@ -82,12 +85,30 @@ func Describe(a args.Args) (Info, error) {
 	return info, nil
 }
 
-func describeSmall(args.Args) (Info, error) {
+func describeSmall(a args.Args) (Info, error) {
 	c := qwen3.Small()
-	return Info{
+	info := Info{
 		Name: "qwen3-small", Architecture: "Qwen3ForCausalLM",
 		ContextLength: c.ContextLength, VocabSize: c.VocabSize, EOS: c.EOS, SlotBytes: int64(c.SlotBytes()),
-	}, nil
+	}
+	if a.Device != CUDA {
+		return info, nil
+	}
+	small, err := seededCheckpoint(a)
+	if err == nil {
+		info.WeightBytes, info.SlotBytes, err = gpuSize(small, a)
+	}
+	return info, err
+}
+
+// seededCheckpoint is the small model as a device takes it.
+func seededCheckpoint(a args.Args) (*checkpoint.Checkpoint, error) {
+	c := qwen3.Small()
+	weights, err := qwen3.Seeded(c, a.RandomSeed)
+	if err != nil {
+		return nil, err
+	}
+	return weights.Checkpoint(c)
 }
 
 func describeSim(a args.Args) (Info, error) {
@@ -102,10 +123,14 @@ func describeSim(a args.Args) (Info, error) {
 // check names the setting that asks for what is not built.
 func check(a args.Args) error {
 	switch {
-	case a.Device == "cuda":
-		return fmt.Errorf("device is cuda, expected %s or %s: cuda is not built", CPU, Sim)
+	case a.Device == CUDA:
+		if err := gpuBuilt(); err != nil {
+			return err
+		}
 	case a.Device != CPU && a.Device != Sim:
-		return fmt.Errorf("device is %q, expected %s or %s", a.Device, CPU, Sim)
+		return fmt.Errorf("device is %q, expected %s, %s or %s", a.Device, CPU, CUDA, Sim)
+	}
+	switch {
 	case a.Device == Sim && a.ModelPath != "":
 		return fmt.Errorf("model_path is %q, expected none with device %s, which computes nothing", a.ModelPath, Sim)
 	case a.ModelPath == "" && a.TokenizerPath != "":
@@ -142,8 +167,15 @@ func NewModel(ctx context.Context, a args.Args, slots int) (model.Model, error) 
 	if err != nil {
 		return nil, err
 	}
-	if a.ModelPath != "" {
+	switch {
+	case a.ModelPath != "":
 		return newCheckpointModel(a, info.ContextLength, slots, sampler{s})
+	case a.Device == CUDA:
+		small, err := seededCheckpoint(a)
+		if err != nil {
+			return nil, err
+		}
+		return newGPUModel(small, a, info.ContextLength, slots, sampler{s})
 	}
 	c := qwen3.Small()
 	c.ContextLength = info.ContextLength
@@ -174,6 +206,13 @@ func (s sampler) Choose(w *model.Work, logits []float32) (model.Choice, error) {
 		return model.Choice{Err: err}, nil
 	}
 	return c, nil
+}
+
+// Enough and ChooseOf are for a device that chooses itself.
+func (s sampler) Enough(w *model.Work) (int, float64) { return s.s.Enough(w) }
+
+func (s sampler) ChooseOf(w *model.Work, ids []int64, logits []float32, logSum float64) (model.Choice, bool) {
+	return s.s.ChooseOf(w, ids, logits, logSum)
 }
 
 func (s sampler) Logprobs(logits []float32, id int64, want model.Logprobs) (model.Position, error) {

@@ -102,7 +102,7 @@ func TestNotBuilt(t *testing.T) {
 		`tokenizer_path is "m", expected none without model_path`: func(a *args.Args) { a.TokenizerPath = "m" },
 		`dtype is "bfloat16"`:                                     func(a *args.Args) { a.DType = "bfloat16" },
 		`quantization is "q8_0"`:                                  func(a *args.Args) { a.Quantization = args.Q8 },
-		"device is cuda":                                          func(a *args.Args) { a.Device = "cuda" },
+		`device is "auto", expected cpu, cuda or sim`:             func(a *args.Args) { a.Device = Auto },
 		`device is "tpu"`:                                         func(a *args.Args) { a.Device = "tpu" },
 		"context_length is 8193, expected 3 to 8192":              func(a *args.Args) { a.ContextLength = 8193 },
 		"context_length is 2, expected 3 to":                      func(a *args.Args) { a.ContextLength = 2 },
@@ -113,6 +113,36 @@ func TestNotBuilt(t *testing.T) {
 		if _, err := Describe(a); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %s", err, want)
 		}
+	}
+}
+
+// The slots of a GPU are those of SGLang's rule: its fraction is of the free memory, for weights and
+// cache.
+func TestSlotsOfAGPU(t *testing.T) {
+	for _, c := range []struct {
+		total    int
+		fraction float64
+		weights  int64
+		want     int
+		err      string
+	}{
+		{0, 0.5, 1 << 18, 256, ""},
+		{0, 0.75, 1 << 18, 512, ""},
+		{0, 0.5, 1<<18 + 1, 0, "mem_fraction_static 0.5 of 1048576 bytes, beside 262145 for the weights, have room for 255 tokens of 1024 bytes"},
+		{0, 0.5, 1 << 19, 0, "have room for 0 tokens"},
+		{0, 0.5, 3 << 18, 0, "have room for 0 tokens"},
+		{0, 1, 1<<20 + 1, 0, "the weights of m need 1048577 bytes, and 1048576 may be used"},
+		{500, 0.1, 1 << 18, 500, ""},
+		{800, 0.1, 1 << 18, 0, "max_total_tokens 800 need 823200 bytes, and 786432 may be used beside 262144"},
+	} {
+		a := args.Args{Device: CUDA, MaxTotalTokens: c.total, MemFractionStatic: c.fraction}
+		got, err := slots(a, Info{Name: "m", WeightBytes: c.weights, SlotBytes: 1024}, 1<<20, true)
+		if got != c.want || (err == nil) != (c.err == "") || err != nil && !strings.Contains(err.Error(), c.err) {
+			t.Errorf("%+v: got %d, %v", c, got, err)
+		}
+	}
+	if got, err := slots(args.Args{Device: CUDA, MemFractionStatic: 0.5}, Info{SlotBytes: 1}, 1<<40, true); got != gpuSlots || err != nil {
+		t.Errorf("of much memory: %d, %v, want %d", got, err, gpuSlots)
 	}
 }
 

@@ -22,14 +22,21 @@ func describeCheckpoint(a args.Args) (info Info, err error) {
 	if c.ContextLength < leastContext {
 		return Info{}, fmt.Errorf("model_path: %s has room for %d tokens, expected %d at least: one of a prompt, one of an answer, and one that stays free", a.ModelPath, c.ContextLength, leastContext)
 	}
-	size, err := cpu.Size(c, cpuOptions(a))
+	info = Info{Name: a.ModelPath, Architecture: c.Class(), ContextLength: c.ContextLength, VocabSize: c.VocabSize, EOS: c.EOS}
+	info.WeightBytes, info.SlotBytes, err = size(c, a)
 	if err != nil {
 		return Info{}, fmt.Errorf("model_path: %s: %w", a.ModelPath, err)
 	}
-	return Info{
-		Name: a.ModelPath, Architecture: c.Class(), ContextLength: c.ContextLength, VocabSize: c.VocabSize, EOS: c.EOS,
-		WeightBytes: size.Weights + size.Mapped, SlotBytes: size.Slot,
-	}, nil
+	return info, nil
+}
+
+// size is what the model takes beside its slots, and a slot, in bytes.
+func size(c *checkpoint.Checkpoint, a args.Args) (weights, slot int64, err error) {
+	if a.Device == CUDA {
+		return gpuSize(c, a)
+	}
+	s, err := cpu.Size(c, cpuOptions(a))
+	return s.Weights + s.Mapped, s.Slot, err
 }
 
 // dtypes by their names; auto is each matrix' own.
@@ -42,7 +49,9 @@ func cpuOptions(a args.Args) cpu.Options {
 // checkNumbers names the numbers that the models without files do not compute with.
 func checkNumbers(a args.Args) error {
 	switch {
-	case a.ModelPath != "":
+	case a.Device == CUDA && a.Quantization != "":
+		return fmt.Errorf("quantization is %q, expected none with device %s: it has no kernel for it", a.Quantization, CUDA)
+	case a.ModelPath != "", a.Device == CUDA:
 	case a.DType != "auto" && a.DType != "float32":
 		return fmt.Errorf("dtype is %q, expected auto or float32: others are not built", a.DType)
 	case a.Quantization != "":
@@ -68,6 +77,13 @@ func newCheckpointModel(a args.Args, contextLength, slots int, s qwen3.Sampler) 
 	c, err := checkpoint.Open(a.ModelPath)
 	if err != nil {
 		return nil, fmt.Errorf("model_path: %w", err)
+	}
+	if a.Device == CUDA {
+		m, err := newGPUModel(c, a, contextLength, slots, s)
+		if err = errors.Join(err, c.Close()); err != nil { // its weights are on the device
+			return nil, fmt.Errorf("model_path: %s: %w", a.ModelPath, err)
+		}
+		return m, nil
 	}
 	o := cpuOptions(a)
 	o.ContextLength, o.Slots, o.Sampler = contextLength, slots, s

@@ -7,11 +7,14 @@
 //	      small model, weights from random_seed, 256 bytes and qwen3.Specials for a
 //	      vocabulary.
 //	      Tokens are chosen by package sampling
+//	cuda  the same on an NVIDIA GPU, by package cuda, where the build tag cuda was set
 //	sim   package sim, by the wall clock; its vocabulary. Context 32768
 //
 // context_length may be less than the model's; of a simulated device it may be
-// anything to 2^24. Device cuda is not built, nor are dtypes other than float32 and a
-// quantization of what has no files: an error says so, nothing stands in for them.
+// anything to 2^24. A dtype or a quantization that a device does not have is an error (of what has
+// no files, cpu has float32, cuda float32 and bfloat16): nothing stands in for it. So is device cuda without
+// the build tag, a driver, or a GPU that can be used; device auto is cuda where none of these is missing, otherwise
+// cpu, and [Resolve] says which and why.
 //
 // # Files
 //
@@ -58,4 +61,7 @@
 // memory cannot be told, on systems other than Linux, the first number is taken
 // as it is. max_total_tokens that need more than the memory, and a memory that
 // has no room for a cache, are errors that name both sizes.
+//
+// Of device cuda the memory is the GPU's, as much of it as is free, and the rule is SGLang's: mem_fraction_static of it
+// is for weights and cache together; there are at most 1,048,576 slots. What package cuda works in counts as weights.
 package backend

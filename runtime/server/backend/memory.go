@@ -19,6 +19,7 @@ import (
 // Slots without max_total_tokens.
 const (
 	mostSlots  = 1 << 17 // of a model that has keys and values
+	gpuSlots   = 1 << 20 // of one that has them in a GPU's memory
 	leastSlots = 256     // fewer are no cache to serve with
 	simSlots   = 1 << 20
 	poolBytes  = 5 // that the scheduler needs for a slot (kvcache.Pool)
@@ -33,7 +34,11 @@ func Slots(a args.Args) (int, error) {
 	}
 	memory := int64(math.MaxInt64)
 	known := runtime.GOOS == "linux"
-	if known {
+	if a.Device == CUDA {
+		if memory, err = gpuMemory(); err != nil {
+			return 0, err
+		}
+	} else if known {
 		if memory, err = available(os.DirFS("/")); err != nil {
 			return 0, fmt.Errorf("max_total_tokens: %w", err)
 		}
@@ -45,7 +50,7 @@ func slots(a args.Args, info Info, memory int64, known bool) (int, error) {
 	if info.WeightBytes > memory {
 		return 0, fmt.Errorf("too little memory for the model: the weights of %s need %d bytes, and %d may be used", info.Name, info.WeightBytes, memory)
 	}
-	memory -= info.WeightBytes
+	left := memory - info.WeightBytes
 	slotBytes := info.SlotBytes
 	switch {
 	case a.MaxTotalTokens != 0 && (a.MaxTotalTokens < leastContext || a.MaxTotalTokens > math.MaxInt32):
@@ -53,9 +58,9 @@ func slots(a args.Args, info Info, memory int64, known bool) (int, error) {
 	case a.MaxTotalTokens > 0 && a.MaxTotalTokens < a.PageSize:
 		return 0, fmt.Errorf("max_total_tokens is %d, expected at least the %d of one page (page_size)", a.MaxTotalTokens, a.PageSize)
 	case a.MaxTotalTokens > 0:
-		if need := int64(a.MaxTotalTokens) * (slotBytes + poolBytes); need > memory {
+		if need := int64(a.MaxTotalTokens) * (slotBytes + poolBytes); need > left {
 			return 0, fmt.Errorf("too little memory for the cache asked for: max_total_tokens %d need %d bytes, and %d may be used beside %d for the weights",
-				a.MaxTotalTokens, need, memory, info.WeightBytes)
+				a.MaxTotalTokens, need, left, info.WeightBytes)
 		}
 		return a.MaxTotalTokens, nil
 	case slotBytes == 0:
@@ -65,12 +70,16 @@ func slots(a args.Args, info Info, memory int64, known bool) (int, error) {
 	case !known:
 		return mostSlots, nil
 	}
-	room := a.MemFractionStatic * float64(memory) / float64(slotBytes)
+	share, of, most := a.MemFractionStatic*float64(left), left, mostSlots
+	if a.Device == CUDA {
+		share, of, most = a.MemFractionStatic*float64(memory)-float64(info.WeightBytes), memory, gpuSlots
+	}
+	room := max(share, 0) / float64(slotBytes)
 	if room < leastSlots {
 		return 0, fmt.Errorf("too little memory for the cache: mem_fraction_static %g of %d bytes, beside %d for the weights, have room for %d tokens of %d bytes, expected at least %d",
-			a.MemFractionStatic, memory, info.WeightBytes, int(room), slotBytes, leastSlots)
+			a.MemFractionStatic, of, info.WeightBytes, int(room), slotBytes, leastSlots)
 	}
-	return int(min(room, mostSlots)), nil
+	return int(min(room, float64(most))), nil
 }
 
 // available is how many bytes this process may use, by the files below root.

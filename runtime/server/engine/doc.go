@@ -28,7 +28,8 @@
 // or package sampling's, whose checks are made again here.
 //
 // A model that fails ends the requests of its batch, with status 500; the server
-// goes on. A panic of the model ends the process.
+// goes on, unless the model says that its device is lost ([model.ErrLost]): then the rows
+// of that batch go out and the server ends with that error. A panic of the model ends the process.
 //
 // # Rows on the wire
 //

@@ -193,6 +193,10 @@ func (g *engine) compute(ctx context.Context, batch *model.Batch) error {
 	g.metrics.modelErrors.Add(1)
 	g.log.Error("The model failed; the requests of its batch end", "requests", len(batch.Work), "error", err)
 	g.scheduler.Fail(counters.Now(), fmt.Sprintf("the model failed: %v", err))
+	if errors.Is(err, model.ErrLost) {
+		g.log.Error("The device is lost; the server ends", "error", err) // here too: the parts around this one may be first to say that they end
+		return errors.Join(fmt.Errorf("the model can compute no more: %w", err), g.deliver(ctx))
+	}
 	return nil
 }
 

@@ -324,7 +324,7 @@ func TestErrorsAtTheStart(t *testing.T) {
 	}
 	for want, change := range map[string]func(*args.Args){
 		"max_running_requests is 0": func(a *args.Args) { a.MaxRunningRequests = 0 },
-		"cuda is not built":         func(a *args.Args) { a.Device = "cuda" },
+		`device is "auto"`:          func(a *args.Args) { a.Device = backend.Auto },
 		"nobody accepted within":    func(a *args.Args) { a.StartTimeout = 0.05 },
 	} {
 		if err := os.RemoveAll(part.CountersPath(s.folder, part.ID{Kind: part.Scheduler})); err != nil {
