@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/fanoutbench/fanoutbench/results"
 	"github.com/fanoutbench/fanoutbench/results/form"
 )
 
@@ -65,27 +64,16 @@ type report struct {
 func (f *Folder) shown() report {
 	r, v := f.Result, f.Result.Verdict
 	return report{
-		Conclusion: r.Conclusion(), Status: v.Status, Decision: v.Decision, Invalid: v.Invalid, Failure: v.Failure, Warnings: v.Warnings,
+		Conclusion: f.Conclusion(), Status: v.Status, Decision: v.Decision, Invalid: v.Invalid, Failure: v.Failure, Warnings: v.Warnings,
 		Reference: f.Plan.Reference, Candidate: f.Plan.Candidate, Cells: f.Plan.Cells, Rounds: f.Plan.Rounds, Requests: r.Requests,
 		Figures: r.Figures, Summary: r.Summary, Agreement: r.Agreement, Analysis: r.Analysis, PlanSHA256: r.PlanSHA256, RawSHA256: r.RawSHA256,
 	}
 }
 
-// Conclusion is the verdict in one plain sentence.
-func (r Result) Conclusion() string {
-	switch r.Verdict.Status {
-	case results.StatusIncomplete:
-		return fmt.Sprintf("This run is %s, and no time is shown.", r.Verdict.Why())
-	case results.StatusInvalid:
-		return fmt.Sprintf("INVALID, the figures decide nothing: %s.", r.Verdict.cause())
-	}
-	return "VALID. " + results.Sentence("Every answer was as it should be; nothing is decided", r.Verdict.Decision, r.Verdict.Reason)
-}
-
 // Header are the lines above a report's tables, name and value.
 func (f *Folder) Header() [][2]string {
 	p, r := f.Plan, f.Result
-	lines := [][2]string{{"verdict", r.Conclusion()}}
+	lines := [][2]string{{"verdict", f.Conclusion()}}
 	add := func(name, value string) { lines = append(lines, [2]string{name, value}) }
 	for _, name := range []string{Reference, Candidate} {
 		add(name, p.Spec(name)+r.Arms[name].note())
