@@ -35,6 +35,9 @@ func Verify(dir string, shards ...string) ([]results.Check, error) {
 		}
 		return verifySweep(dir), nil
 	}
+	if err := noRun(dir); err != nil {
+		return nil, fmt.Errorf("batchrun: run folder %s: %w", dir, err)
+	}
 	if !Is(dir) {
 		return nil, fmt.Errorf("batchrun: %s has no %s, want a run folder of a load test", dir, TrialsFile)
 	}
@@ -170,7 +173,7 @@ func (v *verifier) figures() {
 		}},
 		{"agreement", fmt.Sprintf("%d answers compared", r.Agreement.Compared), func() error { return sameRecord(r.Agreement, v.d.agreement) }},
 		{"validity", "the reasons follow from the trials", func() error { return sameText("verdict.invalid", r.Verdict.Invalid, v.d.invalid) }},
-		{"decision", r.Verdict.Decision + ": " + r.Verdict.Reason, func() error { return sameText("analysis", r.Analysis, v.d.analysis) }},
+		{"decision", strings.TrimSuffix(r.Verdict.Decision+": "+r.Verdict.Reason, ": "), func() error { return sameText("analysis", r.Analysis, v.d.analysis) }},
 		{"clocks", v.f.clocksText(), func() error { return sameText("clocks", r.Clocks, v.f.Plan.clocks(v.f.Trials, r.Shards)) }},
 		{SummaryFile, "recomputed, equal byte for byte", func() error { return v.f.sameTable() }},
 	}

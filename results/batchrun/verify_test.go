@@ -108,7 +108,9 @@ func TestVerifyFindsChanges(t *testing.T) {
 			edit(t, dir, TrialsFile, `"valid":true,"reasons":[]`, `"valid":false,"reasons":["late"]`)
 			rehash(t, dir, r)
 		}, []string{"validity"}},
-		"a figure": {func(t *testing.T, dir string, _ Result) { edit(t, dir, ResultFile, `"leading_ms": `, `"leading_ms": 1`) }, []string{"figures", SummaryFile}},
+		"a figure": {func(t *testing.T, dir string, _ Result) {
+			edit(t, dir, ResultFile, `"leading_ms": `, `"leading_ms": 1`)
+		}, []string{"figures", SummaryFile}},
 		"a reduction": {func(t *testing.T, dir string, _ Result) {
 			edit(t, dir, ResultFile, `"faster_rounds": 7`, `"faster_rounds": 6`)
 		}, []string{"summary"}},
