@@ -78,7 +78,7 @@ func (f *Folder) Header() [][2]string {
 	for _, name := range []string{Reference, Candidate} {
 		add(name, p.Spec(name)+r.Arms[name].note())
 	}
-	add("requests", fmt.Sprintf("%d in %d trials: %d rounds, %d cells, 2 arms, %s first in %d", r.Requests, r.Trials, p.Rounds, len(p.Cells), Candidate, p.candidateFirst()))
+	add("requests", fmt.Sprintf("%d in %s: %s, %s, 2 arms, %s first in %d", r.Requests, counted(r.Trials, "trial"), counted(p.Rounds, "round"), counted(len(p.Cells), "cell"), Candidate, p.candidateFirst()))
 	add("load", p.load())
 	if p.Shard != nil {
 		add("shard", fmt.Sprintf("%d of %d (from 0), of rates that are those of all", *p.Shard, p.Shards))
@@ -104,6 +104,14 @@ func (f *Folder) Header() [][2]string {
 	return lines
 }
 
+// counted is a number of things in words.
+func counted(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
 func (p Plan) candidateFirst() int {
 	n := 0
 	for _, arm := range p.First {
@@ -116,9 +124,9 @@ func (p Plan) candidateFirst() int {
 
 // load says what was sent, in words.
 func (p Plan) load() string {
-	s := fmt.Sprintf("%s, %d + %d tokens an item, %d different requests, seed %d", p.API, p.QueryTokens, p.ItemTokens, p.UniqueRequests, p.Seed)
+	s := fmt.Sprintf("%s, %d + %d tokens an item, %s, seed %d", p.API, p.QueryTokens, p.ItemTokens, counted(p.UniqueRequests, "different request"), p.Seed)
 	if p.DatasetSHA256 != "" {
-		s = fmt.Sprintf("%s, %d different requests of data set %.12s, seed %d", p.API, p.UniqueRequests, p.DatasetSHA256, p.Seed)
+		s = fmt.Sprintf("%s, %s of data set %.12s, seed %d", p.API, counted(p.UniqueRequests, "different request"), p.DatasetSHA256, p.Seed)
 	}
 	if p.SharedPrefix {
 		s += ", beginning alike"

@@ -103,6 +103,20 @@ func TestConclusionSaysBoth(t *testing.T) {
 	}
 }
 
+// One of a thing is one, of a thing of which there may be more.
+func TestCounted(t *testing.T) {
+	p := examplePlan(1)
+	p.Rounds, p.UniqueRequests, p.Cells = 1, 1, p.Cells[:1]
+	f := &Folder{Plan: p, Result: Result{Requests: 16, Trials: 2}}
+	header := f.Header()
+	if got, want := header[3][1], "16 in 2 trials: 1 round, 1 cell, 2 arms, "; !strings.HasPrefix(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if got, want := header[4][1], "score, 120 + 180 tokens an item, 1 different request, seed 7"; !strings.HasPrefix(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
 // The CSV begins with the published columns, has every figure in full, and one line
 // for each cell and arm.
 func TestSummaryCSV(t *testing.T) {
