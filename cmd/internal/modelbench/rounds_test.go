@@ -116,7 +116,7 @@ func TestCommandsRefuse(t *testing.T) {
 	}{
 		{nil, "no command"},
 		{[]string{"other"}, `command "other"`},
-		{[]string{"serve", "more"}, "1 argument "},
+		{[]string{"serve", "more"}, "1 arguments"},
 		{[]string{"serve", "--model", "nowhere"}, "nowhere"},
 		{[]string{"read", "--bytes", "7"}, "7 bytes"},
 		{[]string{"rounds", model}, `--peer ""`},
