@@ -19,7 +19,7 @@ import (
 	"github.com/fanoutbench/fanoutbench/results/table"
 )
 
-const batchsendPage = "docs/batchsend.md"
+const batchsendPage = "docs/batchsend-runs.md"
 
 // The page's tables stand between <!-- load: run NAME --> or <!-- load: sweep NAME --> and <!-- end -->.
 var loadMarks = regexp.MustCompile(`(?s)(<!-- load: ((?:run|sweep) [a-z0-9.-]+) -->)\n(.*?)<!-- end -->`)
@@ -48,20 +48,33 @@ func loadTable(root, kind, name string) (string, error) {
 	if v := f.Result.Verdict; v.Status != results.StatusVerified {
 		valid = v.Why()
 	}
-	return aboutLoad(f, dir) + " " + valid + ".\n\n" + cellsTable(f), nil
+	return aboutLoad(f, dir) + " " + valid + ".\n\n" + cellsTable(f, func(batchrun.Cell) bool { return true }), nil
 }
 
-// aboutLoad says what the table is of.
+// aboutLoad says what the table is of, and which command made it; but for the program's default ones, its flags
+// are the run's settings.
 func aboutLoad(f *batchrun.Folder, dir string) string {
 	e := f.Result.Environment
-	return fmt.Sprintf("[%s](../%s): %d rounds, seed %d; %s, %d CPUs.", dir, dir, f.Plan.Rounds, f.Plan.Seed, e.CPU, e.CPUs)
+	return fmt.Sprintf("[%s](../%s): %d rounds, seed %d; %s, %d CPUs; `%s`.", dir, dir, f.Plan.Rounds, f.Plan.Seed, e.CPU, e.CPUs, strings.Join(e.Command, " "))
 }
 
-// cellsTable has a line an arm in each cell.
-func cellsTable(f *batchrun.Folder) string {
+// loadFigure is the open loop of the README's run, which must be a valid one.
+func loadFigure() (string, error) {
+	f, err := batchrun.Read("results/runs/batchsend/h100-cold")
+	if err != nil {
+		return "", err
+	}
+	if v := f.Result.Verdict; v.Status != results.StatusVerified {
+		return "", fmt.Errorf("%s is %s, want a verified run", f.Dir, v.Why())
+	}
+	return cellsTable(f, batchrun.Cell.Open), nil
+}
+
+// cellsTable has a line an arm in each of the cells that are wanted.
+func cellsTable(f *batchrun.Folder, wanted func(batchrun.Cell) bool) string {
 	lines := [][]string{{"load", "method", "n", "avg ms", "p50 ms", "p90 ms", "p99 ms", "leading ms", "prefill batches", "reduction of avg %", "interval %"}}
 	for _, g := range f.Result.Figures {
-		if g.Round != nil {
+		if g.Round != nil || !wanted(f.Plan.Cells[g.Cell]) {
 			continue
 		}
 		p := f.Point(g.Cell)

@@ -19,6 +19,7 @@ var rewrite = flag.Bool("rewrite", false, "rewrite the README's figures from the
 var figures = map[string]func() (string, error){
 	"table strategies": strategiesTable,
 	"table floor":      floorTable,
+	"table load":       loadFigure,
 	"value engines":    engines,
 	"value a-a":        falseAlarms,
 	"value machine":    machine,

@@ -53,6 +53,7 @@ func TestSweep(t *testing.T) {
 		t.Errorf("to repeat one run: %q, want %q in it", again, want)
 	}
 	command(t, "verify", p.output).run(exitOK, exitInvalid).says("ok   curves", "ok   sweep.csv")
+	command(t, "gate", p.output).run(exitInvalid).says("this is a sweep, want one of its runs: max-tokens-0, max-tokens-10")
 	for format, want := range map[string]string{"text": "recommended", "markdown": "| max-tokens |", "csv": "cell,value,ratio,status,", "json": `"within_pct": 10`, "html": "by limit</title>"} {
 		command(t, "report", p.output, "--format", format).run(exitOK, exitInvalid).says(want)
 	}
@@ -68,8 +69,8 @@ func TestSweep(t *testing.T) {
 // that repeats one run.
 func TestSweepOfTheStepBase(t *testing.T) {
 	t.Parallel()
-	p := measure(t, "--sweep", "step-base=0.0040,0.001", "--set", "sim-machine=h100-llama-3.1-8b", "--reference-set", "sim-step-base=9")
-	p.run(exitOK, exitInvalid).says("step-base of both arms", "the candidate does not win at the largest ratio", "wins ", "prefill batches")
+	p := measure(t, "--sweep", "step-base=0.001,0.0040", "--set", "sim-machine=h100-llama-3.1-8b", "--reference-set", "sim-step-base=9")
+	p.run(exitOK, exitInvalid).says("step-base of both arms", "it cannot be told whether the candidate wins at the largest ratio of these", "which needs 6 rounds", "prefill batches")
 	swept, err := batchrun.ReadSweep(p.output)
 	if err != nil {
 		t.Fatal(err)

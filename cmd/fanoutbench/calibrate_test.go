@@ -77,7 +77,7 @@ func TestCalibrateRefuses(t *testing.T) {
 		{[]string{"--layouts", "1"}, "layouts is 1"},
 		{[]string{"--counts", "0"}, "counts[0] is 0"},
 		{[]string{"--output", "/"}, "output / exists"},
-		{[]string{"extra"}, "calibrate: 1 arguments"},
+		{[]string{"extra"}, "calibrate: 1 argument"},
 	} {
 		p := newProgram(t, nil, append([]string{"calibrate"}, c.args...)...)
 		p.run(exitUsage)

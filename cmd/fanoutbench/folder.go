@@ -12,6 +12,7 @@ import (
 	"github.com/fanoutbench/fanoutbench/cmd/internal/cli"
 	"github.com/fanoutbench/fanoutbench/cmd/internal/sglang"
 	"github.com/fanoutbench/fanoutbench/results"
+	"github.com/fanoutbench/fanoutbench/results/batchrun"
 )
 
 func newList() *cobra.Command {
@@ -50,6 +51,9 @@ func newVerify() *cobra.Command {
 			}
 			if candidate != "" {
 				opt.Trees[results.Candidate] = candidate
+			}
+			if batchrun.Is(args[0]) || batchrun.IsSweep(args[0]) {
+				return cli.Usagef("%s is of batchsend, want the folder of a run of fanoutbench; batchsend verify %s checks it", args[0], args[0])
 			}
 			checks, err := results.Verify(args[0], opt)
 			return errors.Join(printChecks(c.OutOrStdout(), checks), err)

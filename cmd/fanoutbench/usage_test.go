@@ -1,12 +1,16 @@
 package main
 
 import (
+	"bytes"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/fanoutbench/fanoutbench/cmd/internal/cli"
 )
 
 // usageErrors are command lines and what is said of them.
@@ -102,7 +106,7 @@ var usageErrors = []struct {
 	{"--nosuch", "unknown flag: --nosuch"},
 	{"nosuch", `no command "nosuch", see fanoutbench --help; arms are given with --reference and --candidate`},
 	{"reprot x", `no command "reprot", did you mean report?`},
-	{"run nosuch", `run: 1 arguments ["nosuch"], want none: arms are given with --reference and --candidate`},
+	{"run nosuch", `run: 1 argument ["nosuch"], want none: arms are given with --reference and --candidate`},
 	{"list more", "want none"},
 	{"report", "want the folder of a run"},
 	{"report x --format yaml", `format "yaml", want one of`},
@@ -198,5 +202,21 @@ func TestOutputCannotBeMade(t *testing.T) {
 	p.has("stderr", p.stderr.String(), p.output, "not a directory")
 	if p.stdout.Len() > 0 {
 		t.Errorf("stdout: %s", &p.stdout)
+	}
+}
+
+// A run of the other program is not taken for a broken one of this.
+func TestVerifyOfBatchsend(t *testing.T) {
+	t.Parallel()
+	const dir = "../../results/runs/batchsend/cpu"
+	var out bytes.Buffer
+	c := newVerify()
+	c.SetArgs([]string{dir})
+	c.SetOut(&out)
+	c.SetErr(&out)
+	c.SilenceErrors, c.SilenceUsage = true, true
+	err := c.Execute()
+	if err == nil || !strings.Contains(err.Error(), "batchsend verify "+dir) || cli.Status(io.Discard, "", err) != cli.ExitUsage || out.Len() > 0 {
+		t.Errorf("%v, printed %q, want a mistake that names the command", err, out.String())
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/fanoutbench/fanoutbench/results"
+	"github.com/fanoutbench/fanoutbench/results/verdict"
 )
 
 // Point is what the run says of one cell.
@@ -73,7 +74,7 @@ func (p SweepPoint) against(w Swept, r SweepRun, within float64) string {
 	case r.Ratio == nil:
 		return "the ratio to what a token takes is not known"
 	case p.AvgInterval == nil:
-		return "there is no interval of how long requests take"
+		return fmt.Sprintf("there is no interval of how long requests take, which needs %d rounds", verdict.MinRounds)
 	case !(p.AvgInterval.Low > 0):
 		return fmt.Sprintf("requests may take no less than with the reference: the interval of their reduction is %.4g to %.4g %%", p.AvgInterval.Low, p.AvgInterval.High)
 	}
@@ -119,7 +120,11 @@ func (c *SweepCell) threshold(s *Sweep, w Swept) {
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(ratioOf(s.Runs[b]), ratioOf(s.Runs[a])) })
 	n := slices.IndexFunc(order, func(i int) bool { return c.Points[i].Against != "" })
 	if n == 0 {
-		c.Reason = fmt.Sprintf("the candidate does not win at the largest ratio of these; with %s, %s", w.Words(s.Runs[order[0]].Value), c.Points[order[0]].Against)
+		says := "the candidate does not win"
+		if c.Points[order[0]].AvgInterval == nil {
+			says = "it cannot be told whether the candidate wins"
+		}
+		c.Reason = fmt.Sprintf("%s at the largest ratio of these; with %s, %s", says, w.Words(s.Runs[order[0]].Value), c.Points[order[0]].Against)
 		return
 	}
 	last := order[len(order)-1]

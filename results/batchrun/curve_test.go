@@ -199,6 +199,18 @@ func TestThresholdWords(t *testing.T) {
 	}
 }
 
+// Without an interval it is not known whether the candidate wins, which is not the same as that it does not.
+func TestThresholdUnknown(t *testing.T) {
+	ratio, reduction := 2000.0, 9.0
+	s := &Sweep{Name: stepBase, Runs: []SweepRun{{Value: 0.02, Ratio: &ratio, Status: results.StatusVerified}}}
+	c := &SweepCell{Points: []SweepPoint{{AvgReductionPct: &reduction}}}
+	c.conclude(s)
+	const want = "it cannot be told whether the candidate wins at the largest ratio of these; with a fixed part of 0.02 s, there is no interval of how long requests take, which needs 6 rounds"
+	if c.Reason != want || c.WinsFrom != nil {
+		t.Errorf("%q, wins from %v, want %q", c.Reason, c.WinsFrom, want)
+	}
+}
+
 func TestStepRatio(t *testing.T) {
 	server := map[string]string{"sim_step_base": "0.005", "sim_step_per_token": "9e-06", "sim_step_per_context": "1e-06"}
 	if got := stepRatio(server); got == nil || math.Abs(*got-500) > 1e-9 {

@@ -43,6 +43,9 @@ func Read(dir string) (*Folder, error) {
 }
 
 func (f *Folder) read() (err error) {
+	if err := noRun(f.Dir); err != nil {
+		return err
+	}
 	if f.Plan, f.PlanSHA256, err = readPlan(f.Dir); err != nil {
 		return err
 	}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/fanoutbench/fanoutbench/results"
 	"github.com/fanoutbench/fanoutbench/results/form"
 )
 
@@ -65,32 +64,21 @@ type report struct {
 func (f *Folder) shown() report {
 	r, v := f.Result, f.Result.Verdict
 	return report{
-		Conclusion: r.Conclusion(), Status: v.Status, Decision: v.Decision, Invalid: v.Invalid, Failure: v.Failure, Warnings: v.Warnings,
+		Conclusion: f.Conclusion(), Status: v.Status, Decision: v.Decision, Invalid: v.Invalid, Failure: v.Failure, Warnings: v.Warnings,
 		Reference: f.Plan.Reference, Candidate: f.Plan.Candidate, Cells: f.Plan.Cells, Rounds: f.Plan.Rounds, Requests: r.Requests,
 		Figures: r.Figures, Summary: r.Summary, Agreement: r.Agreement, Analysis: r.Analysis, PlanSHA256: r.PlanSHA256, RawSHA256: r.RawSHA256,
 	}
 }
 
-// Conclusion is the verdict in one plain sentence.
-func (r Result) Conclusion() string {
-	switch r.Verdict.Status {
-	case results.StatusIncomplete:
-		return fmt.Sprintf("This run is %s, and no time is shown.", r.Verdict.Why())
-	case results.StatusInvalid:
-		return fmt.Sprintf("INVALID, the figures decide nothing: %s.", r.Verdict.cause())
-	}
-	return "VALID. " + results.Sentence("Every answer was as it should be; nothing is decided", r.Verdict.Decision, r.Verdict.Reason)
-}
-
 // Header are the lines above a report's tables, name and value.
 func (f *Folder) Header() [][2]string {
 	p, r := f.Plan, f.Result
-	lines := [][2]string{{"verdict", r.Conclusion()}}
+	lines := [][2]string{{"verdict", f.Conclusion()}}
 	add := func(name, value string) { lines = append(lines, [2]string{name, value}) }
 	for _, name := range []string{Reference, Candidate} {
 		add(name, p.Spec(name)+r.Arms[name].note())
 	}
-	add("requests", fmt.Sprintf("%d in %d trials: %d rounds, %d cells, 2 arms, %s first in %d", r.Requests, r.Trials, p.Rounds, len(p.Cells), Candidate, p.candidateFirst()))
+	add("requests", fmt.Sprintf("%d in %s: %s, %s, 2 arms, %s first in %d", r.Requests, counted(r.Trials, "trial"), counted(p.Rounds, "round"), counted(len(p.Cells), "cell"), Candidate, p.candidateFirst()))
 	add("load", p.load())
 	if p.Shard != nil {
 		add("shard", fmt.Sprintf("%d of %d (from 0), of rates that are those of all", *p.Shard, p.Shards))
@@ -116,6 +104,14 @@ func (f *Folder) Header() [][2]string {
 	return lines
 }
 
+// counted is a number of things in words.
+func counted(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
 func (p Plan) candidateFirst() int {
 	n := 0
 	for _, arm := range p.First {
@@ -128,9 +124,9 @@ func (p Plan) candidateFirst() int {
 
 // load says what was sent, in words.
 func (p Plan) load() string {
-	s := fmt.Sprintf("%s, %d + %d tokens an item, %d different requests, seed %d", p.API, p.QueryTokens, p.ItemTokens, p.UniqueRequests, p.Seed)
+	s := fmt.Sprintf("%s, %d + %d tokens an item, %s, seed %d", p.API, p.QueryTokens, p.ItemTokens, counted(p.UniqueRequests, "different request"), p.Seed)
 	if p.DatasetSHA256 != "" {
-		s = fmt.Sprintf("%s, %d different requests of data set %.12s, seed %d", p.API, p.UniqueRequests, p.DatasetSHA256, p.Seed)
+		s = fmt.Sprintf("%s, %s of data set %.12s, seed %d", p.API, counted(p.UniqueRequests, "different request"), p.DatasetSHA256, p.Seed)
 	}
 	if p.SharedPrefix {
 		s += ", beginning alike"

@@ -71,6 +71,52 @@ func TestReports(t *testing.T) {
 	golden(t, "incomplete.markdown", reported(t, r.Dir(), "markdown"))
 }
 
+// A headline of one word would hide that the candidate is faster by one measure and slower by another.
+func TestConclusionSaysBoth(t *testing.T) {
+	dir, result := exampleRun(t, examplePlan(9), func(trial *Trial, q []Request) {
+		for i := range q {
+			if trial.Arm == Reference {
+				*q[i].LeadingMS *= 0.25
+			}
+		}
+	})
+	if result.Verdict.Decision != results.DecisionRegressed {
+		t.Fatalf("the example is decided as %s, want %s", result.Verdict.Decision, results.DecisionRegressed)
+	}
+	want := "VALID. The candidate is faster by one measure and slower by another: single 50 items avg_ms 49.9 % faster, " +
+		"poisson 50 items 10 rps p50_ms 49.9 % faster; poisson 50 items 10 rps leading_ms 100.0 % slower. " +
+		"As a whole it is regressed, since one slower primary cell is enough."
+	if got := reported(t, dir, "text"); !strings.Contains(got, want) {
+		t.Errorf("the report begins %.400q, want %q", got, want)
+	}
+	f, err := Read(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Result.Analysis.Primary[0].Decision = results.DecisionInconclusive
+	if got, want := f.Conclusion(), "% slower; inconclusive: single 50 items avg_ms. As a whole"; !strings.Contains(got, want) {
+		t.Errorf("%q, want %q in it", got, want)
+	}
+	f.Result.Analysis.Primary[1].Decision = results.DecisionInconclusive
+	if got := f.Conclusion(); !strings.HasPrefix(got, "VALID. The candidate is slower than the reference (regressed)") {
+		t.Errorf("where none is faster: %q", got)
+	}
+}
+
+// One of a thing is one, of a thing of which there may be more.
+func TestCounted(t *testing.T) {
+	p := examplePlan(1)
+	p.Rounds, p.UniqueRequests, p.Cells = 1, 1, p.Cells[:1]
+	f := &Folder{Plan: p, Result: Result{Requests: 16, Trials: 2}}
+	header := f.Header()
+	if got, want := header[3][1], "16 in 2 trials: 1 round, 1 cell, 2 arms, "; !strings.HasPrefix(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if got, want := header[4][1], "score, 120 + 180 tokens an item, 1 different request, seed 7"; !strings.HasPrefix(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
 // The CSV begins with the published columns, has every figure in full, and one line
 // for each cell and arm.
 func TestSummaryCSV(t *testing.T) {

@@ -13,10 +13,20 @@ func (f *Folder) text() []byte {
 	var b bytes.Buffer
 	table.Pairs(&b, f.Header())
 	if f.Result.Verdict.Failure != "" {
+		textCommands(&b, f.Commands())
 		return b.Bytes()
 	}
 	textSections(&b, f.Sections())
+	textCommands(&b, f.Commands())
 	return b.Bytes()
+}
+
+// commandsTitle stands above what is typed to check a run or a sweep.
+const commandsTitle = "How to check and repeat it"
+
+// textCommands writes commands for a terminal, unindented, so that a line is copied whole.
+func textCommands(b *bytes.Buffer, commands []string) {
+	b.WriteString("\n" + commandsTitle + "\n\n" + strings.Join(commands, "\n") + "\n")
 }
 
 // textSections writes tables for a terminal, each below its title.
@@ -63,7 +73,7 @@ func (f *Folder) markdown() []byte {
 			fmt.Fprintf(&b, "- %s: %s\n", line[0], table.Escaped(line[1]))
 		}
 	})
-	table.Fold(&b, "How to check and repeat it", func() {
+	table.Fold(&b, commandsTitle, func() {
 		b.WriteString(table.Fenced(strings.Join(f.Commands(), "\n")))
 		fmt.Fprintf(&b, "\nplan.json has sha256 `%s`, raw.jsonl `%s`, trials.jsonl `%s`.\n", f.PlanSHA256, f.RawSHA256, f.TrialsSHA256)
 	})

@@ -102,6 +102,24 @@ func TestSweep(t *testing.T) {
 	holdsAsWritten(t, dir, "sweep")
 }
 
+// The folder of a sweep is no run, whether the sweep ended or not, and says which runs it has.
+func TestSweepIsNoRun(t *testing.T) {
+	limits := []float64{0, 4000}
+	dir := exampleSweep(t, limits, nil, nil)
+	const runs = "want one of its runs: max-tokens-0, max-tokens-4000"
+	const interrupted = "this is a sweep that did not end, without sweep.json; " + runs
+	if _, err := Read(dir); err == nil || !strings.Contains(err.Error(), interrupted) {
+		t.Errorf("read of a sweep that did not end: %v, want %q", err, interrupted)
+	}
+	if _, err := Verify(dir); err == nil || !strings.Contains(err.Error(), interrupted) {
+		t.Errorf("verify of a sweep that did not end: %v, want %q", err, interrupted)
+	}
+	finishSweep(t, dir, limits)
+	if _, err := Read(dir); err == nil || !strings.Contains(err.Error(), "this is a sweep, "+runs) {
+		t.Errorf("read of a sweep: %v", err)
+	}
+}
+
 // What was altered after the sweep is found, whatever it is.
 func TestVerifySweep(t *testing.T) {
 	limits := []float64{0, 4000}

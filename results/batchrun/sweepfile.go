@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/fanoutbench/fanoutbench/results"
 	"github.com/fanoutbench/fanoutbench/results/form"
@@ -67,6 +69,32 @@ func readSweep(dir string, w Swept, within *float64, values []float64) (*Sweep, 
 func IsSweep(dir string) bool {
 	_, err := os.Lstat(filepath.Join(dir, SweepFile))
 	return err == nil
+}
+
+// noRun says of a folder without a plan that it is one of a sweep, whole or interrupted, and
+// which runs it has; nil of others.
+func noRun(dir string) error {
+	if _, err := os.Lstat(filepath.Join(dir, PlanFile)); err == nil {
+		return nil
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil // whoever reads its files says so
+	}
+	var runs []string
+	for _, e := range entries {
+		ofSweep := slices.ContainsFunc(swept, func(w Swept) bool { return strings.HasPrefix(e.Name(), w.Name+"-") })
+		if _, err := os.Lstat(filepath.Join(dir, e.Name(), PlanFile)); err == nil && ofSweep {
+			runs = append(runs, e.Name())
+		}
+	}
+	switch {
+	case len(runs) == 0:
+		return nil
+	case IsSweep(dir):
+		return fmt.Errorf("this is a sweep, want one of its runs: %s", strings.Join(runs, ", "))
+	}
+	return fmt.Errorf("this is a sweep that did not end, without %s; want one of its runs: %s", SweepFile, strings.Join(runs, ", "))
 }
 
 // ReadSweep reads a sweep with its runs and checks that its curves follow from them.

@@ -109,6 +109,7 @@ func (f *SweepFolder) text() []byte {
 	var b bytes.Buffer
 	table.Pairs(&b, f.Header())
 	textSections(&b, f.Sections())
+	textCommands(&b, f.Commands())
 	return b.Bytes()
 }
 
@@ -124,6 +125,6 @@ func (f *SweepFolder) markdown() []byte {
 			b.WriteString("\n" + s.Below + "\n")
 		}
 	}
-	table.Fold(&b, "How to check and repeat it", func() { b.WriteString(table.Fenced(strings.Join(f.Commands(), "\n"))) })
+	table.Fold(&b, commandsTitle, func() { b.WriteString(table.Fenced(strings.Join(f.Commands(), "\n"))) })
 	return b.Bytes()
 }

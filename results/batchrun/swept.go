@@ -1,6 +1,7 @@
 package batchrun
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -52,7 +53,9 @@ func FindSwept(name string) (Swept, error) {
 // none and so the largest; they are seconds of a step otherwise.
 func (w Swept) Limits() bool { return w.Name != stepBase }
 
-// Parse reads values with commas between.
+// Parse reads values with commas between. Limits keep their order; seconds of a step are put
+// the largest first, since the first run's rate is that of all, and a server whose steps are
+// longest holds the least.
 func (w Swept) Parse(list string) ([]float64, error) {
 	var values []float64
 	for word := range strings.SplitSeq(list, ",") {
@@ -61,6 +64,9 @@ func (w Swept) Parse(list string) ([]float64, error) {
 			return nil, fmt.Errorf("%s is %q, want %s, each once; this one is %q", w.Name, list, w.wanted(), word)
 		}
 		values = append(values, v)
+	}
+	if !w.Limits() {
+		slices.SortFunc(values, func(a, b float64) int { return cmp.Compare(b, a) })
 	}
 	return values, nil
 }

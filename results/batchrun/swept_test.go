@@ -15,7 +15,7 @@ func TestParseValues(t *testing.T) {
 	}{
 		{"max-tokens", "0,2048,1e3", []float64{0, 2048, 1000}},
 		{"max-reqs", "7", []float64{7}},
-		{stepBase, "0.02,0,1e-9,3600", []float64{0.02, 0, 1e-9, 3600}},
+		{stepBase, "0.02,0,1e-9,3600", []float64{3600, 0.02, 1e-9, 0}},
 		{"max-tokens", "", nil},
 		{"max-tokens", "5,5", nil},
 		{"max-tokens", "5,5.0", nil},
@@ -29,6 +29,7 @@ func TestParseValues(t *testing.T) {
 		{stepBase, "-0", nil},
 		{stepBase, "1e-10", nil},
 		{stepBase, "3600.5", nil},
+		{stepBase, "0.001,0.02,0.005", []float64{0.02, 0.005, 0.001}},
 		{stepBase, "0.1,0.10", nil},
 		{stepBase, "0.1 ,2", nil},
 	} {

@@ -2,18 +2,22 @@ package batchrun
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/fanoutbench/fanoutbench/results"
 	"github.com/fanoutbench/fanoutbench/results/form"
 )
 
 // Verify recomputes every figure of a run folder, or of a sweep and its runs, and
-// checks every hash in it. A run holds when every check is OK; what cannot be read, and what could not be looked at
-// because of that, is a failed check, and so is a status other than verified. The
-// error is for a folder that is not there.
+// checks every hash in it. A run holds when every check is OK; what cannot be read is a
+// failed check, and so is a status other than verified. What could not be looked at because
+// of that is no check of its own: the last failed one names it. The error is for a folder
+// that is not there.
 //
 // A merged run has all that its figures need. With the folders of its shards it is put
 // together from them again.
@@ -31,6 +35,9 @@ func Verify(dir string, shards ...string) ([]results.Check, error) {
 		}
 		return verifySweep(dir), nil
 	}
+	if err := noRun(dir); err != nil {
+		return nil, fmt.Errorf("batchrun: run folder %s: %w", dir, err)
+	}
 	if !Is(dir) {
 		return nil, fmt.Errorf("batchrun: %s has no %s, want a run folder of a load test", dir, TrialsFile)
 	}
@@ -45,6 +52,7 @@ func Verify(dir string, shards ...string) ([]results.Check, error) {
 	v.check(HistFolder, err, "the histograms of %d cells and both arms are those of the requests", len(v.f.Plan.Cells))
 	v.shards(shards)
 	v.status()
+	v.tellSkipped()
 	return v.checks, nil
 }
 
@@ -59,12 +67,23 @@ func Is(dir string) bool {
 type verifier struct {
 	f                       *Folder
 	checks                  []results.Check
+	skipped                 []string // checks that a failed one stopped
 	planErr, rawErr, resErr error
 	derivedErr              error
 	d                       derived
 }
 
+// notChecked is the error of a check that a failed one stopped.
+type notChecked struct{ error }
+
+func (e notChecked) Unwrap() error { return e.error }
+
 func (v *verifier) check(name string, err error, detail string, args ...any) {
+	var stopped notChecked
+	if errors.As(err, &stopped) {
+		v.skipped = append(v.skipped, name)
+		return
+	}
 	c := results.Check{Name: name, OK: err == nil, Detail: fmt.Sprintf(detail, args...)}
 	if err != nil {
 		c.Detail = err.Error()
@@ -72,11 +91,25 @@ func (v *verifier) check(name string, err error, detail string, args ...any) {
 	v.checks = append(v.checks, c)
 }
 
+// tellSkipped names what was not looked at in the last check that failed. Nothing is skipped but for one.
+func (v *verifier) tellSkipped() {
+	if len(v.skipped) == 0 {
+		return
+	}
+	for i := range slices.Backward(v.checks) {
+		if !v.checks[i].OK {
+			v.checks[i].Detail += "; so not checked: " + strings.Join(v.skipped, ", ")
+			return
+		}
+	}
+	panic("batchrun: checks were skipped and none failed: " + strings.Join(v.skipped, ", ")) // each is skipped for a failed one
+}
+
 // needs is the error of a check that one of the files stops.
 func needs(errs ...error) error {
 	for _, err := range errs {
 		if err != nil {
-			return fmt.Errorf("not checked: %w", err)
+			return notChecked{err}
 		}
 	}
 	return nil
@@ -140,7 +173,7 @@ func (v *verifier) figures() {
 		}},
 		{"agreement", fmt.Sprintf("%d answers compared", r.Agreement.Compared), func() error { return sameRecord(r.Agreement, v.d.agreement) }},
 		{"validity", "the reasons follow from the trials", func() error { return sameText("verdict.invalid", r.Verdict.Invalid, v.d.invalid) }},
-		{"decision", r.Verdict.Decision + ": " + r.Verdict.Reason, func() error { return sameText("analysis", r.Analysis, v.d.analysis) }},
+		{"decision", strings.TrimSuffix(r.Verdict.Decision+": "+r.Verdict.Reason, ": "), func() error { return sameText("analysis", r.Analysis, v.d.analysis) }},
 		{"clocks", v.f.clocksText(), func() error { return sameText("clocks", r.Clocks, v.f.Plan.clocks(v.f.Trials, r.Shards)) }},
 		{SummaryFile, "recomputed, equal byte for byte", func() error { return v.f.sameTable() }},
 	}
@@ -150,6 +183,7 @@ func (v *verifier) figures() {
 			err = p.same()
 		}
 		v.check(p.name, err, "%s", p.detail)
+		v.derivedErr = needs(v.derivedErr) // said once
 	}
 }
 
@@ -242,15 +276,13 @@ func holds(dir string) error {
 const statusCheck = "status"
 
 func (v *verifier) status() {
-	err := needs(v.resErr)
 	r := v.f.Result
-	if err == nil {
-		trials, requests := v.f.counts()
-		if r.Trials != trials || r.Requests != requests {
-			err = form.Unwanted("the number of trials and requests", fmt.Sprintf("%d and %d", r.Trials, r.Requests), "%d and %d as there are", trials, requests)
-		}
-		v.check("counts", err, "%d trials, %d requests", trials, requests)
+	trials, requests := v.f.counts()
+	err := needs(v.rawErr, v.resErr)
+	if err == nil && (r.Trials != trials || r.Requests != requests) {
+		err = form.Unwanted("the number of trials and requests", fmt.Sprintf("%d and %d", r.Trials, r.Requests), "%d and %d as there are", trials, requests)
 	}
+	v.check("counts", err, "%d trials, %d requests", trials, requests)
 	err = needs(v.resErr)
 	if err == nil && r.Verdict.Status != results.StatusVerified {
 		err = fmt.Errorf("the run is %s", r.Verdict.Why())

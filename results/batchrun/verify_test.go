@@ -77,9 +77,9 @@ func TestVerifyFindsChanges(t *testing.T) {
 		change func(t *testing.T, dir string, r Result)
 		want   []string
 	}{
-		"no plan":        {func(t *testing.T, dir string, _ Result) { remove(t, dir, PlanFile) }, []string{PlanFile, RawFile, ResultFile, "figures", "decision", "status"}},
-		"no raw":         {func(t *testing.T, dir string, _ Result) { remove(t, dir, RawFile) }, []string{RawFile, "figures", "summary"}},
-		"no result":      {func(t *testing.T, dir string, _ Result) { remove(t, dir, ResultFile) }, []string{ResultFile, "status"}},
+		"no plan":        {func(t *testing.T, dir string, _ Result) { remove(t, dir, PlanFile) }, []string{PlanFile}},
+		"no raw":         {func(t *testing.T, dir string, _ Result) { remove(t, dir, RawFile) }, []string{RawFile}},
+		"no result":      {func(t *testing.T, dir string, _ Result) { remove(t, dir, ResultFile) }, []string{ResultFile}},
 		"no summary":     {func(t *testing.T, dir string, _ Result) { remove(t, dir, SummaryFile) }, []string{SummaryFile}},
 		"no schedule":    {func(t *testing.T, dir string, _ Result) { remove(t, dir, ScheduleName(3, 2)) }, []string{ScheduleFolder}},
 		"other schedule": {func(t *testing.T, dir string, _ Result) { edit(t, dir, ScheduleName(3, 2), `"seed":3`, `"seed":4`) }, []string{ScheduleFolder}},
@@ -108,7 +108,9 @@ func TestVerifyFindsChanges(t *testing.T) {
 			edit(t, dir, TrialsFile, `"valid":true,"reasons":[]`, `"valid":false,"reasons":["late"]`)
 			rehash(t, dir, r)
 		}, []string{"validity"}},
-		"a figure": {func(t *testing.T, dir string, _ Result) { edit(t, dir, ResultFile, `"avg_ms": `, `"avg_ms": 1`) }, []string{"figures", SummaryFile}},
+		"a figure": {func(t *testing.T, dir string, _ Result) {
+			edit(t, dir, ResultFile, `"leading_ms": `, `"leading_ms": 1`)
+		}, []string{"figures", SummaryFile}},
 		"a reduction": {func(t *testing.T, dir string, _ Result) {
 			edit(t, dir, ResultFile, `"faster_rounds": 7`, `"faster_rounds": 6`)
 		}, []string{"summary"}},
@@ -138,6 +140,44 @@ func TestVerifyFindsChanges(t *testing.T) {
 		}
 		if f, err := Read(dir); err == nil && f.CheckFigures() == nil && !strings.Contains(name, "summary") && !strings.Contains(name, "schedule") && !strings.Contains(name, "histogram") {
 			t.Errorf("%s: the folder is read, and its figures hold", name)
+		}
+	}
+}
+
+// One bad byte is one failed check, which names all that could not be looked at; nothing that
+// a good run has checked is left unsaid.
+func TestVerifySaysOnce(t *testing.T) {
+	p := examplePlan(7)
+	dir, _ := exampleRun(t, p, nil)
+	good, err := Verify(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range []string{PlanFile, TrialsFile, ResultFile} {
+		dir, _ := exampleRun(t, p, nil)
+		edit(t, dir, file, "{", "[")
+		checks, err := Verify(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		said, bad := map[string]bool{}, 0
+		for _, c := range checks {
+			said[c.Name] = true
+			if !c.OK {
+				bad++
+				_, skipped, _ := strings.Cut(c.Detail, "; so not checked: ")
+				for name := range strings.SplitSeq(skipped, ", ") {
+					said[name] = true
+				}
+			}
+		}
+		if bad != 1 {
+			t.Errorf("%s: %d checks failed, want 1 of %+v", file, bad, checks)
+		}
+		for _, c := range good {
+			if !said[c.Name] {
+				t.Errorf("%s: nothing is said of %s", file, c.Name)
+			}
 		}
 	}
 }

@@ -68,7 +68,7 @@ func WriteLoad(w io.Writer, f *batchrun.Folder) error {
 	}
 	v := loadPage{
 		Title:      f.Plan.Candidate.Spec + " against " + f.Plan.Reference.Spec,
-		Conclusion: f.Result.Conclusion(), Decision: f.Result.Verdict.Decision,
+		Conclusion: f.Conclusion(), Decision: f.Result.Verdict.Decision,
 		Invalid: f.Result.Verdict.Invalid, Warnings: f.Result.Verdict.Warnings,
 		Header: f.Header(), Machine: f.Result.Environment.Lines(), Commands: f.Commands(),
 		Files: [][2]string{{batchrun.PlanFile, f.PlanSHA256}, {batchrun.RawFile, f.RawSHA256}, {batchrun.TrialsFile, f.TrialsSHA256}},

@@ -86,7 +86,15 @@ func Root(c *cobra.Command) {
 func Exactly(n int, what string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if len(args) != n {
-			return Usagef("%s: %d arguments %q, want %s; see %s --help", c.Name(), len(args), args, what, c.Root().Name())
+			name := ""
+			if c.HasParent() { // the program's own name is before every error
+				name = c.Name() + ": "
+			}
+			word := "arguments"
+			if len(args) == 1 {
+				word = "argument"
+			}
+			return Usagef("%s%d %s %q, want %s; see %s --help", name, len(args), word, args, what, c.Root().Name())
 		}
 		return nil
 	}

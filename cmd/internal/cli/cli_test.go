@@ -44,9 +44,11 @@ func TestRoot(t *testing.T) {
 		{[]string{"show", "a"}, ""},
 		{[]string{"show"}, `show: 0 arguments [], want a folder; see program --help`},
 		{[]string{"show", "a", "b"}, `show: 2 arguments ["a" "b"], want a folder; see program --help`},
+		{[]string{"show", "a/b", "c", "d"}, `show: 3 arguments ["a/b" "c" "d"], want a folder; see program --help`},
+		{[]string{"a"}, `1 argument ["a"], want none; see program --help`},
 		{[]string{"show", "--no"}, "unknown flag: --no"},
 	} {
-		root := &cobra.Command{Use: "program", Args: Exactly(0, "none")}
+		root := &cobra.Command{Use: "program", Args: Exactly(0, "none"), RunE: func(*cobra.Command, []string) error { return nil }}
 		Root(root)
 		root.AddCommand(&cobra.Command{Use: "show DIR", Args: Exactly(1, "a folder"), RunE: func(*cobra.Command, []string) error { return nil }})
 		var out bytes.Buffer
