@@ -19,6 +19,7 @@ type State int
 // The states, in the order in which a server goes through them.
 const (
 	Starting State = iota
+	Warming        // only /health_generate is answered, which the server asks itself
 	Serving
 	Ending
 )
