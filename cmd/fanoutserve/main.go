@@ -15,7 +15,8 @@
 // that published commands start. A flag that neither knows is a mistake.
 //
 // SIGTERM or SIGINT ends the server in order: what runs is finished, nothing new
-// is taken, and the ledger of rows is told. A second one ends it at once.
+// is taken, and the ledger of rows is told. Another one, a second or more later, ends
+// it at once.
 //
 // Exit status: 0 when the server was asked to end and every row is accounted for;
 // 1 when it could not start, a part of it has failed, requests were cut off or

@@ -153,7 +153,7 @@ func TestFilesThatCannotBeServed(t *testing.T) {
 		argv []string
 		want string
 	}{
-		{[]string{"--model-path", "some/model"}, "model_path: stat some/model: no such file or directory"},
+		{[]string{"--model-path", "some/model"}, `--model-path "some/model": there is no such file, want a folder or a .gguf file: nothing is downloaded`},
 		{[]string{"--model-path", copiedModel(t, "config.json", gone)}, "config.json: no such file or directory"},
 		{[]string{"--model-path", copiedModel(t, "model-00002-of-00003.safetensors", gone)}, "model-00002-of-00003.safetensors: no such file or directory"},
 		{[]string{"--model-path", copiedModel(t, "model-00002-of-00003.safetensors", half)}, "model-00002-of-00003.safetensors"},

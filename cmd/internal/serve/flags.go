@@ -47,7 +47,7 @@ func modelFlags(f *pflag.FlagSet, a *args.Args) {
 	f.StringVar(&a.ModelPath, "model-path", a.ModelPath, "model to serve: a folder with config.json, safetensors and tokenizer.json, or a .gguf; nothing is downloaded (default: a small model made from --random-seed)")
 	f.StringVar(&a.TokenizerPath, "tokenizer-path", a.TokenizerPath, "folder with tokenizer.json, such a file, or a .gguf (default: --model-path)")
 	f.StringVar(&a.ChatTemplate, "chat-template", a.ChatTemplate, "file with a Jinja template for chats (default: the model's own)")
-	f.StringVar(&a.ServedModelName, "served-model-name", a.ServedModelName, "name in answers (default: --model-path, or the device's own)")
+	f.StringVar(&a.ServedModelName, "served-model-name", a.ServedModelName, "name in /v1/models and /server_info; answers have the request's own model, or default (default: --model-path, or the device's own)")
 	f.StringVar(&a.Device, "device", a.Device, "cpu; cuda, an NVIDIA GPU, where it is built; auto, the GPU where there is one, otherwise cpu; or sim: steps of a stated duration and seeded tokens")
 	f.StringVar(&a.DType, "dtype", a.DType, "how a model's matrices are kept: auto (each as in its file), bfloat16, float16, float32; sums are float32")
 	f.StringVar(&a.Quantization, "quantization", a.Quantization, "q8_0: a model's matrices, but for the embedding, as GGML's 8 bits")

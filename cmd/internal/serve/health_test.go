@@ -2,7 +2,10 @@ package serve
 
 import (
 	"io"
+	"net"
 	"net/http"
+	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -67,4 +70,40 @@ func TestOneDetokenizerStandsStill(t *testing.T) {
 			s.term()
 		})
 	}
+}
+
+// Who is told once that the server serves is told so by every worker: none says
+// 503 after another has said 200.
+func TestWorkersServeAtOnce(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := l.Addr().(*net.TCPAddr)
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	const after = 64 // answers, of all workers
+	asked := make(chan []int, 1)
+	go func() {
+		client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}} // each time another worker
+		var got []int
+		for len(got) < after && t.Context().Err() == nil {
+			status := 0 // nobody listens
+			if answer, err := client.Get("http://" + address.String() + "/health"); err == nil {
+				status = answer.StatusCode
+				_ = answer.Body.Close() // not read
+			}
+			if status == http.StatusOK || len(got) > 0 {
+				got = append(got, status)
+			}
+		}
+		asked <- got
+	}()
+	s := launch(t, "--device", "sim", "--port", strconv.Itoa(address.Port), "--tokenizer-worker-num", "8", "--detokenizer-worker-num", "2")
+	if got := <-asked; slices.Min(got) != http.StatusOK || slices.Max(got) != http.StatusOK {
+		t.Errorf("after the first 200: %v", got)
+	}
+	s.term()
 }

@@ -65,20 +65,33 @@ type program struct {
 	stdout, stderr io.Writer
 }
 
-// signals gives a context that the first signal ends, and a channel that the
-// second closes.
+// sameSignal is the time in which another signal is the first one again: timeout(1)
+// sends one to its child and at once to the child's group, a terminal to a group
+// whose leader may pass it on.
+const sameSignal = time.Second
+
+// signals gives a context that the first signal ends, and a channel that a
+// second one closes.
 func signals() (context.Context, <-chan struct{}) {
 	ctx, end := context.WithCancel(context.Background())
 	now := make(chan struct{})
 	got := make(chan os.Signal, 2)
 	signal.Notify(got, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
-	go func() {
-		<-got
-		end()
-		<-got
-		close(now)
-	}()
+	go heed(got, end, func() { close(now) })
 	return ctx, now
+}
+
+// heed calls end for the first signal, and now for one that is not the same.
+func heed(got <-chan os.Signal, end, now func()) {
+	<-got
+	end()
+	first := time.Now()
+	for range got {
+		if time.Since(first) >= sameSignal {
+			now()
+			return
+		}
+	}
 }
 
 // usageError is a mistake in the command line.

@@ -319,13 +319,21 @@ func TestKillUnderLoad(t *testing.T) {
 	}
 }
 
-// A second signal does not wait for requests.
+// A second signal does not wait for requests, but one that comes twice is not a second.
 func TestSecondSignal(t *testing.T) {
 	t.Parallel()
 	s := launch(t, small...)
 	l := s.load(3, 1_000_000)
 	s.signal(syscall.SIGINT)
 	s.waitFor("the log to tell", func() bool { return strings.Contains(s.log.String(), "the server ends") })
+	s.signal(syscall.SIGINT)
+	time.Sleep(sameSignal)
+	select {
+	case r := <-l.results:
+		t.Errorf("a stream ended after %d events, before the second signal: %v", len(r.events), r.err)
+		l.n--
+	default:
+	}
 	s.signal(syscall.SIGINT)
 	for range l.n {
 		if r := <-l.results; r.whole() {

@@ -19,6 +19,7 @@ type State int
 // The states, in the order in which a server goes through them.
 const (
 	Starting State = iota
+	Warming        // only /health_generate is answered, which the server asks itself
 	Serving
 	Ending
 )
@@ -136,6 +137,8 @@ func (a *api) dispatch(e *exchange) error {
 	switch {
 	case !found.open && !a.authorized(e.r):
 		return &failure{status: http.StatusUnauthorized, message: "Unauthorized"}
+	case !known && path == "/metrics":
+		return &failure{status: http.StatusNotFound, message: "path is " + quote(path) + ", expected a server with --enable-metrics"}
 	case !known:
 		return &failure{status: http.StatusNotFound, message: "path is " + quote(path) + ", expected one of the endpoints of this server"}
 	}

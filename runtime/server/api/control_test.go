@@ -42,6 +42,15 @@ func TestStates(t *testing.T) {
 			t.Errorf("%d submissions while %s", len(f.submitted), word)
 		}
 	}
+	url := start(t, newFake(says(0, "a", byLength)), is(Warming))
+	for path, want := range map[string]int{"/health": 503, "/health_generate": 200} {
+		if g := do(t, "GET", url+path, ""); g.status != want {
+			t.Errorf("%s while the server asks itself: %d %s, want %d", path, g.status, g.body, want)
+		}
+	}
+	if g := post(t, url+"/generate", requests["/generate"]); g.status != 503 || g.message(t, "/generate") != "the server is starting" {
+		t.Errorf("/generate while the server asks itself: %d %s", g.status, g.body)
+	}
 	if g := do(t, "GET", start(t, newFake())+"/health", ""); g.status != 200 || g.body != "" {
 		t.Errorf("/health: %d %s", g.status, g.body)
 	}

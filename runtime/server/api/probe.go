@@ -17,8 +17,10 @@ import (
 // parts, once for each detokenizer, and wants a row of its own back from each. Rows
 // of others say nothing of the part that stands still (SGLang takes any row).
 func (a *api) healthGenerate(e *exchange) error {
-	if err := a.serving(); err != nil {
-		return err
+	if a.State() != Warming {
+		if err := a.serving(); err != nil {
+			return err
+		}
 	}
 	ctx, cancel := a.withTimeout(e.ctx())
 	defer cancel()

@@ -224,7 +224,7 @@ func TestRoutes(t *testing.T) {
 		{"PUT", "/v1/completions", 405, `{"object":"error","message":"method is \"PUT\", expected POST","type":"MethodNotAllowedError","param":null,"code":405}`},
 		{"GET", "/v1/models/small", 200, `{"id":"small","object":"model","created":1700000000,"owned_by":"fanoutbench","root":"small","parent":null,"max_model_len":100}`},
 		{"GET", "/v1/models/other", 404, `{"object":"error","message":"model is \"other\", expected \"small\"","type":"NotFoundError","param":"model","code":404}`},
-		{"GET", "/metrics", 404, `{"error":{"message":"path is \"/metrics\", expected one of the endpoints of this server"}}`},
+		{"GET", "/metrics", 404, `{"error":{"message":"path is \"/metrics\", expected a server with --enable-metrics"}}`},
 	} {
 		g := do(t, c.method, start(t, newFake())+c.path, "")
 		if g.status != c.status || g.body != c.body || g.header.Get("Content-Type") != "application/json" {

@@ -98,7 +98,7 @@ func TestSamplerErrorIsOneRequests(t *testing.T) {
 func TestNotBuilt(t *testing.T) {
 	for want, change := range map[string]func(*args.Args){
 		`model_path is "m", expected none with device sim`:        func(a *args.Args) { a.Device, a.ModelPath = Sim, "m" },
-		`model_path: stat m: no such file`:                        func(a *args.Args) { a.ModelPath = "m" },
+		`--model-path "m": there is no such`:                      func(a *args.Args) { a.ModelPath = "m" },
 		`tokenizer_path is "m", expected none without model_path`: func(a *args.Args) { a.TokenizerPath = "m" },
 		`dtype is "bfloat16"`:                                     func(a *args.Args) { a.DType = "bfloat16" },
 		`quantization is "q8_0"`:                                  func(a *args.Args) { a.Quantization = args.Q8 },

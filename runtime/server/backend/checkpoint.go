@@ -3,6 +3,8 @@ package backend
 import (
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 
 	"github.com/fanoutbench/fanoutbench/runtime/model"
 	"github.com/fanoutbench/fanoutbench/runtime/model/checkpoint"
@@ -16,7 +18,7 @@ import (
 func describeCheckpoint(a args.Args) (info Info, err error) {
 	c, err := checkpoint.Open(a.ModelPath)
 	if err != nil {
-		return Info{}, fmt.Errorf("model_path: %w", err)
+		return Info{}, notOpened(a.ModelPath, err)
 	}
 	defer func() { err = errors.Join(err, c.Close()) }()
 	if c.ContextLength < leastContext {
@@ -37,6 +39,14 @@ func size(c *checkpoint.Checkpoint, a args.Args) (weights, slot int64, err error
 	}
 	s, err := cpu.Size(c, cpuOptions(a))
 	return s.Weights + s.Mapped, s.Slot, err
+}
+
+// notOpened says of a path that is nowhere what a path is: it may be a name in a hub.
+func notOpened(path string, err error) error {
+	if _, missing := os.Stat(path); errors.Is(missing, fs.ErrNotExist) {
+		return fmt.Errorf("--model-path %q: there is no such file, want a folder or a .gguf file: nothing is downloaded", path)
+	}
+	return fmt.Errorf("model_path: %w", err)
 }
 
 // dtypes by their names; auto is each matrix' own.

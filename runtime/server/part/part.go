@@ -18,6 +18,15 @@
 // with its socket's name, and when it gets the frame back it is ready, as the
 // way of the answers works. Answers for a worker that has not are dropped.
 //
+// # How a server starts
+//
+// A part that is ready says nothing of the others: while the scheduler loads its
+// model the workers have long registered. So a worker refuses its clients until the
+// supervisor has all parts' Ready, and an answer to its own first request. It learns
+// that by a file in the folder ([Reached]), not by a word to each worker: that comes
+// to one after the other, and clients, whom the kernel spreads over the workers,
+// would be told by one that the server serves and then by another that it starts.
+//
 // # What a part owes
 //
 // It binds its PULLs first and receives on them while it connects, or two parts

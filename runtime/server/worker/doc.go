@@ -7,7 +7,8 @@
 //     answering that it starts.
 //  2. It registers with the router, which connects to the PULL and sends the
 //     registration back: then the way from here to the scheduler and back is
-//     whole, and the part is ready.
+//     whole, and the part is ready. Clients are told that the server starts until
+//     all of its parts are (package part, "How a server starts").
 //  3. When Env.Ending closes it takes no new connection and finishes what it has.
 //     A connection that is kept is told 503. When the last answer has been
 //     written and the scheduler has said its last word on every request, also on

@@ -34,7 +34,7 @@ const (
 type worker struct {
 	env     part.Env
 	manager *manager.Manager
-	state   atomic.Int32 // an api.State
+	state   atomic.Int32 // an api.State, as far as it is known here
 
 	rows task // manager.Run
 	http task // api.Serve
@@ -141,12 +141,27 @@ func (w *worker) build(ipc string, push transport.Push, set *counters.Set) (http
 	}
 	c := api.Config{
 		Service: w.manager, Tokenizer: tokenizer, Info: info, Args: a, Log: w.env.Log, Version: args.Version(),
-		State: func() api.State { return api.State(w.state.Load()) }, Stuck: w.stuck, Metrics: metered,
+		State: w.current, Stuck: w.stuck, Metrics: metered,
 	}
 	if template != nil { // or the interface would not be nil
 		c.Template = template
 	}
 	return api.New(c), nil
+}
+
+// current is the server's state. While it starts each request looks how far it is.
+func (w *worker) current() api.State {
+	known := w.state.Load()
+	if api.State(known) >= api.Serving {
+		return api.State(known)
+	}
+	stage, err := part.Reached(w.env.Folder)
+	if err != nil {
+		w.env.Log.Warn("cannot tell whether the server serves", "error", err)
+	}
+	now := map[part.Stage]api.State{part.Starting: api.Starting, part.Warming: api.Warming, part.Serving: api.Serving}[stage]
+	w.state.CompareAndSwap(known, int32(now)) // unless it ends meanwhile
+	return api.State(w.state.Load())
 }
 
 // stuck names the parts that have not moved for half of the time that a health
@@ -190,7 +205,6 @@ func (w *worker) live(ctx context.Context) error {
 	if err := w.manager.Register(bounded); err != nil {
 		return errors.Join(context.Cause(ctx), err)
 	}
-	w.state.Store(int32(api.Serving))
 	w.env.Ready()
 	select {
 	case <-w.env.Ending:

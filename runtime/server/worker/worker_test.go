@@ -47,8 +47,18 @@ func settings(t *testing.T) part.Env {
 	return part.Env{ID: part.ID{Kind: part.Worker}, Args: a.Complete(), Folder: parttest.Folder(t)}
 }
 
-// start runs a worker in the server of e.
+// start runs a worker in the server of e, which serves when the worker is ready.
 func start(t *testing.T, e part.Env) *bench {
+	t.Helper()
+	return startIn(t, e, func() {
+		if err := part.Reach(e.Folder, part.Serving); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// startIn runs a worker in the server of e, and calls ready when it is.
+func startIn(t *testing.T, e part.Env, ready func()) *bench {
 	t.Helper()
 	small := net.ListenConfig{Control: func(_, _ string, c syscall.RawConn) error { return smallBuffers(c) }}
 	l, err := small.Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -63,7 +73,7 @@ func start(t *testing.T, e part.Env) *bench {
 	b.ending = sync.OnceFunc(func() { close(ending) })
 	e.Listener, e.Ending = l, ending
 	e.Log = slog.New(slog.NewTextHandler(&parttest.Journal{}, nil))
-	e.Ready, e.Drained = func() { close(b.ready) }, func() { close(b.drained) }
+	e.Ready, e.Drained = func() { ready(); close(b.ready) }, func() { close(b.drained) }
 	ctx, cancel := context.WithCancelCause(context.Background())
 	b.end = cancel
 	go func() { b.ended <- Run(ctx, e) }()
@@ -136,7 +146,7 @@ func (b *bench) stream(tokens int) *bufio.Reader {
 }
 
 // sglang#10121: a worker is not ready before the way to the router and back is
-// whole, and says so.
+// whole, and says so; nor does it say that the server serves before all of it does.
 func TestReadyWhenRegistered(t *testing.T) {
 	t.Parallel()
 	e := settings(t)
@@ -145,7 +155,7 @@ func TestReadyWhenRegistered(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer input.Close()
-	b := start(t, e)
+	b := startIn(t, e, func() {})
 	frame, err := input.Recv(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -175,8 +185,19 @@ func TestReadyWhenRegistered(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.await("it was ready", b.ready)
-	if code, text := b.status("/health"); code != http.StatusOK {
-		t.Errorf("registered: /health is %d %s, want 200", code, text)
+	if code, text := b.status("/health"); code != http.StatusServiceUnavailable {
+		t.Errorf("registered, while other parts start: /health is %d %s, want 503", code, text)
+	}
+	for _, c := range []struct {
+		stage part.Stage
+		want  int
+	}{{part.Warming, http.StatusServiceUnavailable}, {part.Serving, http.StatusOK}} {
+		if err := part.Reach(e.Folder, c.stage); err != nil {
+			t.Fatal(err)
+		}
+		if code, text := b.status("/health"); code != c.want {
+			t.Errorf("stage %d: /health is %d %s, want %d", c.stage, code, text, c.want)
+		}
 	}
 }
 

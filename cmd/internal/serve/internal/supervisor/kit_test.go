@@ -98,6 +98,11 @@ func misbehave(ctx context.Context, e part.Env, what string) error {
 	case "deaf":
 		e.Ready()
 		select {}
+	case "late":
+		for _, err := os.Stat(filepath.Join(e.Folder, "loaded")); err != nil; _, err = os.Stat(filepath.Join(e.Folder, "loaded")) {
+			time.Sleep(2 * time.Millisecond)
+		}
+		return fake(ctx, e)
 	case "nonsense":
 		fmt.Println("hello")
 		select {}
@@ -139,6 +144,9 @@ func serve(ctx context.Context, e part.Env) (stop func()) {
 	mux.HandleFunc("/health_generate", func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Authorization") != "Bearer "+e.Args.APIKey && e.Args.APIKey != "" {
 			w.WriteHeader(http.StatusUnauthorized)
+		}
+		if stage, err := part.Reached(e.Folder); stage != part.Warming {
+			http.Error(w, fmt.Sprintf("stage %d, %v", stage, err), http.StatusInternalServerError)
 		}
 	})
 	mux.HandleFunc("/wait", func(w http.ResponseWriter, r *http.Request) {

@@ -1,6 +1,7 @@
 package supervisor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -78,6 +79,7 @@ func Run(ctx context.Context, c Config) (err error) {
 
 // live starts the parts, watches them and ends them.
 func (s *server) live(ctx context.Context) error {
+	s.slog.Info("loading " + cmp.Or(s.Args.ModelPath, s.Args.ServedModelName))
 	if err := s.start(); err != nil {
 		return err
 	}
@@ -240,8 +242,12 @@ func (s *server) lateError(limit time.Duration) error {
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
-// announce says what runs and where, and asks it once for a token.
+// announce says what runs and where, asks it once for a token, and lets the workers
+// serve.
 func (s *server) announce(ctx context.Context) error {
+	if err := part.Reach(s.folder.path, part.Warming); err != nil {
+		return err
+	}
 	for i, id := range s.ids {
 		s.slog.Info(fmt.Sprintf("%s: pid %d", id, s.units[i].pid()))
 	}
@@ -253,6 +259,9 @@ func (s *server) announce(ctx context.Context) error {
 		if err := s.warmUp(ctx); err != nil {
 			return err
 		}
+	}
+	if err := part.Reach(s.folder.path, part.Serving); err != nil {
+		return err
 	}
 	always.Info("The server is fired up and ready to roll!")
 	return nil

@@ -93,6 +93,37 @@ func TestServesAndEnds(t *testing.T) {
 	})
 }
 
+// No worker is told that the server serves before the last of its parts can, and its
+// own first request (whose answer says so, in the kit) has been answered.
+func TestServesWhenAllAreReady(t *testing.T) {
+	eachWay(t, func(t *testing.T, inProcess bool) {
+		for _, name := range []string{"detokenizer-0", "detokenizer-router", "scheduler", "router", "worker-1"} {
+			r := start(t, settings(inProcess), name+"=late")
+			waitFor(t, "the other parts", func() bool {
+				found, err := filepath.Glob(filepath.Join(r.dir, "fanoutserve-*", "*-*"))
+				return err == nil && len(found) >= 4
+			})
+			if stage, err := part.Reached(r.folder()); err != nil || stage != part.Starting {
+				t.Errorf("while %s starts: stage %d, %v", name, stage, err)
+			}
+			if err := os.WriteFile(filepath.Join(r.folder(), "loaded"), nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			r.serving()
+			if stage, err := part.Reached(r.folder()); err != nil || stage != part.Serving {
+				t.Errorf("when %s had started: stage %d, %v", name, stage, err)
+			}
+			if log := r.log.String(); strings.Count(log, "supervisor] loading qwen3-small\n") != 1 {
+				t.Errorf("the log does not say once what is loaded:\n%s", log)
+			}
+			r.cancel()
+			if err := r.end(); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}
+
 // What runs may finish after the server was asked to end; nothing new is taken.
 func TestRequestsFinish(t *testing.T) {
 	eachWay(t, func(t *testing.T, inProcess bool) {
