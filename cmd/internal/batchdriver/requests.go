@@ -101,11 +101,13 @@ func (r *requests) set(size int, run string) (*scoring.Set, error) {
 }
 
 // bodies are those of n sends, each with its own names.
-func bodies(s *scoring.Set, n int) ([][]byte, error) {
+func bodies(s *scoring.Set, n int) ([][]byte, error) { return bodiesFrom(s, 0, n) }
+
+func bodiesFrom(s *scoring.Set, first, n int) ([][]byte, error) {
 	if size := len(s.Body(0)); n*size > maxBodies {
 		return nil, fmt.Errorf("batchdriver: %d requests of %d bytes are more than the %d bytes that are made beforehand; want a shorter duration, a lower rate or fewer tokens", n, size, maxBodies)
 	}
-	return s.Bodies(0, n), nil
+	return s.Bodies(first, n), nil
 }
 
 // sha256 is the hash of all bodies in order, with names that stand for those of the
