@@ -128,6 +128,7 @@ func TestNothingToMeasure(t *testing.T) {
 		"ends":              {[]string{"--reference", "launch:sh -c 'echo {port} is taken; exit 3'", "--candidate", good}, []string{"reference: ", "exit status 3", "is taken"}},
 		"never ready":       {[]string{"--candidate", "launch:sleep 600 # {port}", "--reference", good, "--ready-timeout", "500ms"}, []string{"candidate: ", "not ready after 500ms"}},
 		"no good answer":    {[]string{"--reference", broken, "--candidate", good}, []string{"reference", "0 rows of scores, expected 3"}},
+		"a label too many":  {[]string{"--label-token-ids", "999999"}, []string{"reference", "status 400, expected 200: ", "Token ID 999999 is out of vocabulary"}},
 		"another tokenizer": {[]string{"--reference", good, "--candidate", (&fake{extra: true}).serve(t)}, []string{"candidate: ", "33 tokens by the server's tokenizer, expected 30"}},
 		"nothing to send":   {[]string{"--reference", good, "--candidate", (&fake{delay: 5 * time.Second}).serve(t), "--rps", "0.001"}, []string{"no request in"}},
 	} {

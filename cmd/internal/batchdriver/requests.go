@@ -146,9 +146,19 @@ func (r *requests) sequence(ctx context.Context, s *scoring.Set, n int, server *
 		r.raised = result.Self.Descriptors
 	}
 	if len(answers) == 0 {
-		return nil, fmt.Errorf("none of %d requests was answered as it should be; the first: %w", n, errors.New(result.Sent[0].Err))
+		return nil, fmt.Errorf("none of %d requests was answered as it should be; the first: %w", n, fault(s, result.Sent[0]))
 	}
 	return answers, server.Err()
+}
+
+// fault is what was wrong with a request that failed, in the server's own words where it has answered with any.
+func fault(s *scoring.Set, sent load.Sent) error {
+	if len(sent.Body) > 0 && sent.Done != nil {
+		if _, err := s.Answer(sent.Request, sent.Status, sent.Body); err != nil {
+			return err
+		}
+	}
+	return errors.New(sent.Err)
 }
 
 // keep judges answers and remembers the good ones by the place of their request.
