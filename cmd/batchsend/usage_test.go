@@ -54,6 +54,7 @@ func TestUsage(t *testing.T) {
 		"an option twice":            {[]string{"--set", "device=sim", "--set", "device=cpu"}, "option device is given twice"},
 		"an option with dashes":      {[]string{"--set", "--device=sim"}, "without dashes"},
 		"options of another server":  {[]string{"--reference", "url:http://127.0.0.1:1", "--reference-set", "device=sim"}, "--reference-set means nothing"},
+		"options of others":          {[]string{"--reference", "url:http://127.0.0.1:1", "--candidate", "url:http://127.0.0.1:2", "--set", "device=sim"}, "--set means nothing to url:http://127.0.0.1:1 and url:http://127.0.0.1:2"},
 		"no port":                    {[]string{"--candidate", "launch:sleep 5"}, "{port}"},
 		"an address":                 {[]string{"--candidate", "url:https://example.org"}, "url:http://HOST:PORT"},
 		"a folder that is none":      {[]string{"--candidate", "dir:/nonexistent"}, "/nonexistent"},
