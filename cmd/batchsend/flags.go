@@ -26,7 +26,8 @@ type runFlags struct {
 	readyTimeout, timeout, duration    time.Duration
 	maxLateness                        time.Duration
 	restart                            string
-	serverLogs                         []string
+	serverLogs, keys                   []string
+	model                              string
 	api, dataset, distribution         string
 	itemCount                          int
 	queryTokens, itemTokens, unique    int
@@ -64,6 +65,8 @@ func (f *runFlags) add(c *cobra.Command) {
 	fl.DurationVar(&f.readyTimeout, "ready-timeout", 0, "of a server's start (default: 1m, and 10s of a url: arm, which is only waited for)")
 	fl.StringVar(&f.restart, "restart", batchrun.RestartRound, "round: fresh servers each round; run: one pair for the whole run; servers of url: arms are never started")
 	fl.StringArrayVar(&f.serverLogs, "server-log", nil, "[reference=|candidate=]FILE: where the server of a url: arm writes its log, for its lines about prefill batches, unless it has this module's records")
+	fl.StringArrayVar(&f.keys, "api-key-env", nil, "[reference=|candidate=]NAME: environment variable with the API key of a launch: or url: arm, of both without a name; keys are in no record")
+	fl.StringVar(&f.model, "model", "", "model that requests name (default: default)")
 	fl.Float64Var(&f.rps, "rps", 0, "requests a second of the open loop (default: half of what both arms are found to hold)")
 	fl.DurationVar(&f.duration, "duration", 3*time.Second, "of the open loop, each round and arm")
 	fl.StringVar(&f.distribution, "distribution", load.Poisson, "of the open loop's gaps: poisson or constant")
@@ -189,7 +192,7 @@ func (f *runFlags) load() batchdriver.Load {
 	l := batchdriver.Load{
 		API: f.api, Singles: []int{scoring.PublishedItems, 2 * scoring.PublishedItems}, Sequential: f.sequential, Items: scoring.PublishedItems,
 		QueryTokens: f.queryTokens, ItemTokens: f.itemTokens, Unique: f.unique, SharedPrefix: f.sharedPrefix, Cold: f.cold,
-		OutputTokens: f.outputTokens, Labels: f.labels, RPS: f.rps, Duration: f.duration, Distribution: f.distribution,
+		OutputTokens: f.outputTokens, Model: f.model, Labels: f.labels, RPS: f.rps, Duration: f.duration, Distribution: f.distribution,
 	}
 	l.Stream = f.stream && f.api != scoring.Score
 	if f.api == scoring.Chat {

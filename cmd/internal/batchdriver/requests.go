@@ -96,7 +96,7 @@ func (r *requests) set(size int, run string) (*scoring.Set, error) {
 		run += r.shard
 	}
 	return scoring.NewSet(scoring.Options{
-		API: r.load.API, Run: run, Labels: r.labels, Cold: r.load.Cold, OutputTokens: r.load.OutputTokens, Stream: r.load.Stream,
+		API: r.load.API, Run: run, Model: r.load.Model, Labels: r.labels, Cold: r.load.Cold, OutputTokens: r.load.OutputTokens, Stream: r.load.Stream,
 	}, r.prompts[size])
 }
 
@@ -127,7 +127,9 @@ func (r *requests) sha256() (string, error) {
 }
 
 func (r *requests) target(s *scoring.Set, server *running) load.Target {
-	return load.Target{URL: server.URL, Path: s.Path(), Header: s.Header(), Timeout: r.timeout, Stream: r.load.Stream}
+	header := s.Header()
+	server.client.Authorize(header)
+	return load.Target{URL: server.URL, Path: s.Path(), Header: header, Timeout: r.timeout, Stream: r.load.Stream}
 }
 
 // sequence sends the first n bodies of a set one after the other and gives their

@@ -43,7 +43,7 @@ func startPair(ctx context.Context, conf *Config, logs map[string]io.Writer, rec
 			mu.Lock()
 			defer mu.Unlock()
 			if err == nil {
-				p[name] = &running{Server: s, client: conf.client(s)}
+				p[name] = &running{Server: s, client: conf.client(name, s)}
 				return
 			}
 			if len(faults) == 0 || ctx.Err() != nil { // else it is the end of the other's start
@@ -77,8 +77,8 @@ func (c *Config) awaited() string {
 
 // client asks a server; how many tokens a text has it need not be able to say where a
 // tokenizer is given.
-func (c *Config) client(s *servearm.Server) scoring.Client {
-	client := scoring.Client{URL: s.URL, Timeout: max(c.Timeout, time.Minute)}
+func (c *Config) client(name string, s *servearm.Server) scoring.Client {
+	client := scoring.Client{URL: s.URL, Key: c.Keys[name], Model: c.Load.Model, Timeout: max(c.Timeout, time.Minute)}
 	if c.Load.Tokenizer != nil && !s.Arm.Ours() {
 		client.Encode = c.Load.Tokenizer.Encode
 	}
