@@ -48,14 +48,22 @@ func (f *runFlags) arms(ctx context.Context, stderr io.Writer) (map[string]serve
 		}
 		arms[a.name] = arm
 	}
-	if len(f.sets)+len(f.referenceSets)+len(f.candidateSets) > 0 {
-		for name, arm := range arms {
-			if !arm.Ours() && (len(f.sets) == 0 || len(map[string][]string{batchrun.Reference: f.referenceSets, batchrun.Candidate: f.candidateSets}[name]) > 0) {
-				return nil, cli.Usagef("--%s-set means nothing to %s, which is no server of this module", name, arm.Spec)
-			}
-		}
+	return arms, f.checkSets(arms)
+}
+
+// checkSets finds flags that no server gets.
+func (f *runFlags) checkSets(arms map[string]servearm.Arm) error {
+	reference, candidate := arms[batchrun.Reference], arms[batchrun.Candidate]
+	const foreign = "which is no server of this module"
+	switch {
+	case len(f.referenceSets) > 0 && !reference.Ours():
+		return cli.Usagef("--reference-set means nothing to %s, %s", reference.Spec, foreign)
+	case len(f.candidateSets) > 0 && !candidate.Ours():
+		return cli.Usagef("--candidate-set means nothing to %s, %s", candidate.Spec, foreign)
+	case len(f.sets) > 0 && !reference.Ours() && !candidate.Ours():
+		return cli.Usagef("--set means nothing to %s and %s: neither is a server of this module", reference.Spec, candidate.Spec)
 	}
-	return arms, nil
+	return nil
 }
 
 // resolve is the resolver's, with the default device.

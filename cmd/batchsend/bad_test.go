@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -9,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fanoutbench/fanoutbench/cmd/internal/servearm"
 	"github.com/fanoutbench/fanoutbench/results"
 	"github.com/fanoutbench/fanoutbench/results/batchrun"
 )
@@ -128,6 +131,7 @@ func TestNothingToMeasure(t *testing.T) {
 		"ends":              {[]string{"--reference", "launch:sh -c 'echo {port} is taken; exit 3'", "--candidate", good}, []string{"reference: ", "exit status 3", "is taken"}},
 		"never ready":       {[]string{"--candidate", "launch:sleep 600 # {port}", "--reference", good, "--ready-timeout", "500ms"}, []string{"candidate: ", "not ready after 500ms"}},
 		"no good answer":    {[]string{"--reference", broken, "--candidate", good}, []string{"reference", "0 rows of scores, expected 3"}},
+		"a label too many":  {[]string{"--label-token-ids", "999999"}, []string{"reference", "status 400, expected 200: ", "Token ID 999999 is out of vocabulary"}},
 		"another tokenizer": {[]string{"--reference", good, "--candidate", (&fake{extra: true}).serve(t)}, []string{"candidate: ", "33 tokens by the server's tokenizer, expected 30"}},
 		"nothing to send":   {[]string{"--reference", good, "--candidate", (&fake{delay: 5 * time.Second}).serve(t), "--rps", "0.001"}, []string{"no request in"}},
 	} {
@@ -167,6 +171,31 @@ func dying(t *testing.T) string {
 	return script + " {port}"
 }
 
+// startServer starts a server of this module, for a url arm.
+func startServer(t *testing.T) string {
+	t.Helper()
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	arm, err := servearm.Resolver{Server: []string{exe, serveCommand}}.Resolve(ctx, "builtin:batch@device=sim", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := servearm.Start(ctx, arm, servearm.Config{Log: io.Discard, ReadyTimeout: patience})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	return "url:" + s.URL
+}
+
 // Of other servers, the log says how single requests were spread over prefill batches.
 func TestServerLog(t *testing.T) {
 	t.Parallel()
@@ -188,6 +217,14 @@ func TestServerLog(t *testing.T) {
 			if logged && (len(r.Prefills) != 2 || r.Prefills[0].Items != 1 || r.Prefills[1].Items != 2) {
 				t.Errorf("%v: prefills %v, want 1 and 2 items", trial.Slot(), r.Prefills)
 			}
+		}
+	}
+	// A server of this module has records, which say more.
+	serve := startServer(t)
+	own := measure(t, "--reference", serve, "--candidate", serve, "--server-log", "candidate="+path).run(exitOK).folder()
+	for _, trial := range own.Trials {
+		if trial.Evidence != batchrun.EvidenceAdmissions {
+			t.Errorf("%v: evidence %q, want the scheduler's records", trial.Slot(), trial.Evidence)
 		}
 	}
 	against(t, &fake{}, "--server-log", path).run(exitUsage).says("want reference=FILE or candidate=FILE")

@@ -52,7 +52,7 @@ func TestManual(t *testing.T) {
 	list := commands(t, page)
 	t.Chdir(dir)
 	for name, text := range map[string]string{
-		"requests.jsonl": `{"query": "Is this about cooking? ", "items": ["Boil the rice.", "Turn left."], "label_token_ids": [70, 71]}` + "\n",
+		"requests.jsonl": block(t, page, "json"),
 		"server.log":     "",
 		"tokenizer.json": tokenizerFile(t, filepath.Dir(page)),
 	} {
@@ -90,6 +90,21 @@ func TestManual(t *testing.T) {
 			}
 		})
 	}
+}
+
+// block is the page's first one of a language.
+func block(t *testing.T, path, language string) string {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, found := strings.Cut(string(b), "```"+language+"\n")
+	text, _, ends := strings.Cut(rest, "```")
+	if !found || !ends {
+		t.Fatalf("%s has no block of %s", path, language)
+	}
+	return text
 }
 
 // tokenizerFile is one that is small.

@@ -27,6 +27,8 @@ type fake struct {
 	scored atomic.Int64
 	log    io.Writer // of lines about prefill batches
 	name   func(rid string)
+	key    string // that every question but /health must have; "": none
+	model  string // that every request must name; "": any
 }
 
 // serve starts it, for a url arm.
@@ -38,9 +40,27 @@ func (f *fake) serve(t *testing.T) string {
 		mux.HandleFunc("POST /tokenize", f.tokenize)
 	}
 	mux.HandleFunc("POST /v1/score", f.score)
-	s := httptest.NewServer(mux)
+	mux.HandleFunc("GET /server_info", func(w http.ResponseWriter, r *http.Request) {
+		if f.key == "" {
+			http.NotFound(w, r)
+			return
+		}
+		write(w, map[string]any{"api_key": f.key, "page_size": 1}) // as SGLang does
+	})
+	s := httptest.NewServer(f.guarded(mux))
 	t.Cleanup(s.Close)
 	return "url:" + s.URL
+}
+
+// guarded refuses whoever does not have the key.
+func (f *fake) guarded(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if f.key != "" && r.URL.Path != "/health" && r.Header.Get("Authorization") != "Bearer "+f.key {
+			http.Error(w, `{"error":"Unauthorized"}`, http.StatusUnauthorized)
+			return
+		}
+		h.ServeHTTP(w, r)
+	})
 }
 
 // special are one token each, as is every byte.
@@ -84,8 +104,13 @@ func (f *fake) score(w http.ResponseWriter, r *http.Request) {
 		Items  []string `json:"items"`
 		Labels []int64  `json:"label_token_ids"`
 		RID    any      `json:"rid"`
+		Model  string   `json:"model"`
 	}
 	if !read(w, r, &q) {
+		return
+	}
+	if f.model != "" && q.Model != f.model {
+		http.Error(w, fmt.Sprintf("no model %q", q.Model), http.StatusNotFound)
 		return
 	}
 	if f.close {

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/fanoutbench/fanoutbench/cmd/internal/batchdriver"
@@ -84,6 +85,45 @@ func (f *runFlags) readLogs(conf *batchdriver.Config) error {
 		conf.ServerLogs[name] = path
 	}
 	return nil
+}
+
+// readKeys takes the keys of --api-key-env from the environment. What is wrong with one
+// is told by its variable, never by its value.
+func (f *runFlags) readKeys(conf *batchdriver.Config) error {
+	conf.Keys = map[string]string{}
+	for _, word := range f.keys {
+		name, variable, named := strings.Cut(word, "=")
+		arms := []string{name}
+		if !named {
+			variable, arms = word, foreign(conf.Arms)
+		} else if name != batchrun.Reference && name != batchrun.Candidate {
+			return fmt.Errorf("--api-key-env is %q, want NAME, reference=NAME or candidate=NAME", word)
+		}
+		key := os.Getenv(variable)
+		if !slices.ContainsFunc(arms, func(arm string) bool { return !conf.Arms[arm].Ours() }) {
+			return fmt.Errorf("--api-key-env %s means nothing to servers of this module that this program starts; want it of a launch: or url: arm", word)
+		}
+		if key == "" || strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }) {
+			return fmt.Errorf("--api-key-env: the environment variable %q is empty or no key, want letters, digits and signs without blanks", variable)
+		}
+		for _, arm := range arms {
+			if _, twice := conf.Keys[arm]; twice {
+				return fmt.Errorf("--api-key-env is given twice for the %s", arm)
+			}
+			conf.Keys[arm] = key
+		}
+	}
+	return nil
+}
+
+// foreign are the arms that are no servers of this module.
+func foreign(arms map[string]servearm.Arm) (names []string) {
+	for _, name := range []string{batchrun.Reference, batchrun.Candidate} {
+		if !arms[name].Ours() {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // loneURL is the only url: arm, if there is exactly one.

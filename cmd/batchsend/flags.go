@@ -26,7 +26,8 @@ type runFlags struct {
 	readyTimeout, timeout, duration    time.Duration
 	maxLateness                        time.Duration
 	restart                            string
-	serverLogs                         []string
+	serverLogs, keys                   []string
+	model                              string
 	api, dataset, distribution         string
 	itemCount                          int
 	queryTokens, itemTokens, unique    int
@@ -61,9 +62,11 @@ func (f *runFlags) add(c *cobra.Command) {
 	fl.StringArrayVar(&f.referenceSets, "reference-set", nil, "FLAG=VALUE for the reference")
 	fl.StringArrayVar(&f.candidateSets, "candidate-set", nil, "FLAG=VALUE for the candidate")
 	fl.StringVar(&f.repo, "repo", ".", "a folder in the repository of git: arms")
-	fl.DurationVar(&f.readyTimeout, "ready-timeout", time.Minute, "of a server's start")
+	fl.DurationVar(&f.readyTimeout, "ready-timeout", 0, "of a server's start (default: 1m, and 10s of a url: arm, which is only waited for)")
 	fl.StringVar(&f.restart, "restart", batchrun.RestartRound, "round: fresh servers each round; run: one pair for the whole run; servers of url: arms are never started")
-	fl.StringArrayVar(&f.serverLogs, "server-log", nil, "[reference=|candidate=]FILE: where the server of a url: arm writes its log, for its lines about prefill batches")
+	fl.StringArrayVar(&f.serverLogs, "server-log", nil, "[reference=|candidate=]FILE: where the server of a url: arm writes its log, for its lines about prefill batches, unless it has this module's records")
+	fl.StringArrayVar(&f.keys, "api-key-env", nil, "[reference=|candidate=]NAME: environment variable with the API key of a launch: or url: arm, of both without a name; keys are in no record")
+	fl.StringVar(&f.model, "model", "", "model that requests name (default: default)")
 	fl.Float64Var(&f.rps, "rps", 0, "requests a second of the open loop (default: half of what both arms are found to hold)")
 	fl.DurationVar(&f.duration, "duration", 3*time.Second, "of the open loop, each round and arm")
 	fl.StringVar(&f.distribution, "distribution", load.Poisson, "of the open loop's gaps: poisson or constant")
@@ -89,7 +92,7 @@ func (f *runFlags) add(c *cobra.Command) {
 	fl.DurationVar(&f.maxLateness, "max-lateness", 0, "of the 99th percentile of a trial's requests, beyond which it is invalid (default: 1ms, and at most a twentieth of the median time to the first byte)")
 	fl.Uint64Var(&f.seed, "seed", 0, "of the coins and schedules (default: random, recorded)")
 	fl.Float64Var(&f.margin, "margin", 5, "slow-down, in per cent, that still counts as equal")
-	fl.StringSliceVar(&f.primary, "primary", nil, "metrics, of every cell, that the verdict is about; empty decides nothing (default: avg_ms and p90_ms of the open loop, superiority, and leading_ms, non-inferiority)")
+	fl.StringSliceVar(&f.primary, "primary", nil, "metrics, of every cell, that the verdict is about; empty decides nothing (default: avg_ms and p90_ms of the open loop, superiority, and leading_ms, non-inferiority, where both arms are builtin:, dir: or git:)")
 	fl.StringVar(&f.output, "output", "", "run folder to make (default: runs/ and the UTC time)")
 	fl.StringVar(&f.shard, "shard", "", "I/N: send part I, from 0, of an open loop that is split over N machines; see merge")
 	fl.StringVar(&f.startAt, "start-at", "", "of a shard: when the first trial is to start (RFC 3339, as 2026-01-31T12:00:00Z), the same for all; the others follow at equal distances")
@@ -118,7 +121,7 @@ func (f *runFlags) check() error {
 		return cli.Usagef("--timeout is %v, want more than 0", f.timeout)
 	case f.maxLateness < 0:
 		return cli.Usagef("--max-lateness is %v, want 0 or more", f.maxLateness)
-	case f.readyTimeout <= 0:
+	case f.given("ready-timeout") && f.readyTimeout <= 0:
 		return cli.Usagef("--ready-timeout is %v, want more than 0", f.readyTimeout)
 	case f.restart != batchrun.RestartRound && f.restart != batchrun.RestartRun:
 		return cli.Usagef("--restart is %q, want %s or %s", f.restart, batchrun.RestartRound, batchrun.RestartRun)
@@ -189,7 +192,7 @@ func (f *runFlags) load() batchdriver.Load {
 	l := batchdriver.Load{
 		API: f.api, Singles: []int{scoring.PublishedItems, 2 * scoring.PublishedItems}, Sequential: f.sequential, Items: scoring.PublishedItems,
 		QueryTokens: f.queryTokens, ItemTokens: f.itemTokens, Unique: f.unique, SharedPrefix: f.sharedPrefix, Cold: f.cold,
-		OutputTokens: f.outputTokens, Labels: f.labels, RPS: f.rps, Duration: f.duration, Distribution: f.distribution,
+		OutputTokens: f.outputTokens, Model: f.model, Labels: f.labels, RPS: f.rps, Duration: f.duration, Distribution: f.distribution,
 	}
 	l.Stream = f.stream && f.api != scoring.Score
 	if f.api == scoring.Chat {

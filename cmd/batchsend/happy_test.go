@@ -6,7 +6,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/fanoutbench/fanoutbench/results"
 	"github.com/fanoutbench/fanoutbench/results/batchrun"
@@ -184,6 +186,31 @@ func TestLoads(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// The search for the rate of a cold load meets a cold cache: the server takes its time for every name that it has not
+// had, and holds 20 requests a second.
+func TestColdSearch(t *testing.T) {
+	t.Parallel()
+	cold := func() *fake {
+		var mu sync.Mutex
+		seen := map[string]bool{}
+		return &fake{name: func(rid string) {
+			mu.Lock()
+			defer mu.Unlock()
+			if !seen[rid] {
+				time.Sleep(50 * time.Millisecond)
+			}
+			seen[rid] = true
+		}}
+	}
+	p := measure(t, "--reference", cold().serve(t), "--candidate", cold().serve(t), "--cold", "--single-requests", "0", "--duration", "2s")
+	at := slices.Index(p.args, "--rps")
+	p.args = slices.Delete(p.args, at, at+2)
+	f := p.run(exitOK, exitInvalid).says("are safe").folder()
+	if got := f.Plan.Cells[0].RPS; got > 12 {
+		t.Errorf("found %v requests a second, want about 10, half of what a cold cache holds", got)
 	}
 }
 

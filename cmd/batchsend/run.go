@@ -70,7 +70,7 @@ func (f *runFlags) config(ctx context.Context, stderr io.Writer) (batchdriver.Co
 	if err := f.checkTolerance(arms); err != nil {
 		return batchdriver.Config{}, err
 	}
-	if err := errors.Join(f.readDataset(&conf.Load), f.readTokenizer(&conf), f.readLogs(&conf), f.replay(&conf)); err != nil {
+	if err := errors.Join(f.readDataset(&conf.Load), f.readTokenizer(&conf), f.readLogs(&conf), f.readKeys(&conf), f.replay(&conf)); err != nil {
 		return batchdriver.Config{}, cli.Usage(err)
 	}
 	if f.given("primary") {

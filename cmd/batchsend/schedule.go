@@ -24,7 +24,7 @@ func (f *runFlags) replay(conf *batchdriver.Config) error {
 	}
 	if len(files) > 1 {
 		if f.given("rounds") && f.rounds != len(files) {
-			return fmt.Errorf("--schedule %s: %d schedules, want %d, one for each round, or a single one for all", f.schedule, len(files), f.rounds)
+			return fmt.Errorf("--rounds is %d, and --schedule %s has %d schedules, one for each round: want --rounds %d, none, or a single schedule for all", f.rounds, f.schedule, len(files), len(files))
 		}
 		conf.Rounds = len(files)
 	}
@@ -102,18 +102,18 @@ func (f *runFlags) asSaid(conf *batchdriver.Config, files []string) error {
 		want.Unique = len(l.Dataset.Prompts)
 	}
 	want.Shard, want.Shards = f.shardAt, max(1, f.shards)
+	if f.given("seed") && len(files) == 1 && conf.Rounds > 1 {
+		return fmt.Errorf("--schedule %s: one schedule is not what --seed %d draws for %d rounds, want --rounds 1, a folder, or no --seed", files[0], f.seed, conf.Rounds)
+	}
 	seeds := batchdriver.ScheduleSeeds(f.seed, conf.Rounds)
 	for i, s := range l.Schedules {
 		want.Seed = s.Seed
-		if f.given("seed") {
-			want.Seed = seeds[i]
+		if f.given("seed") && s.Seed != seeds[i] {
+			return fmt.Errorf("--seed %d draws another schedule for round %d than --schedule %s, which is of seed %d and not of %d; want the --seed of its run, or none", f.seed, i, files[i], s.Seed, seeds[i])
 		}
 		if differs := s.Differs(want); differs != "" {
 			return fmt.Errorf("--schedule %s: %s, as the flags say or the first schedule has it", files[i], differs)
 		}
-	}
-	if f.given("seed") && len(files) == 1 && conf.Rounds > 1 {
-		return fmt.Errorf("--schedule %s: one schedule is not what --seed %d draws for %d rounds, want --rounds 1, a folder, or no --seed", files[0], f.seed, conf.Rounds)
 	}
 	l.RPS, l.Distribution, l.Unique = want.RPS, want.Distribution, want.Unique
 	l.Duration = time.Duration(want.Seconds * float64(time.Second))

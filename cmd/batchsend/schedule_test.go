@@ -73,14 +73,14 @@ func TestReplayRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	for want, args := range map[string][]string{
-		"round-0-cell-0.json: its seed is":              {"--schedule", name, "--seed", "8", "--rounds", "1"},
+		"--seed 8 draws another schedule for round 0":   {"--schedule", name, "--seed", "8", "--rounds", "1"},
 		"round-0-cell-0.json: its rate is 20, want 30":  {"--schedule", name, "--rps", "30"},
 		"its duration is 0.4, want 2":                   {"--schedule", name, "--duration", "2s"},
 		"its distribution is poisson, want constant":    {"--schedule", name, "--distribution", "constant"},
 		"its number of different requests is 1, want 4": {"--schedule", name, "--unique-requests", "4"},
 		"altered.json":                                         {"--schedule", altered},
 		"is of another cell than 0":                            {"--schedule", stray},
-		"2 schedules, want 3, one for each round":              {"--schedule", first.Dir, "--rounds", "3"},
+		"--rounds is 3, and --schedule ":                       {"--schedule", first.Dir, "--rounds", "3"},
 		"one schedule is not what --seed 7 draws for 3 rounds": {"--schedule", name, "--seed", "7", "--rounds", "3"},
 		"no schedule of round 0":                               {"--schedule", t.TempDir()},
 		"is no schedule of 2 rounds":                           {"--schedule", filepath.Join(first.Dir, "logs")},

@@ -77,7 +77,7 @@ func (d *driver) meet(ctx context.Context, name string) error {
 	for k, v := range said {
 		switch v.(type) {
 		case string, float64, bool:
-			if !slices.Contains(perServer, k) {
+			if !slices.Contains(perServer, k) && !slices.Contains(secrets, k) {
 				d.about[name].Server[k] = fmt.Sprint(v)
 			}
 		}
@@ -87,3 +87,6 @@ func (d *driver) meet(ctx context.Context, name string) error {
 
 // perServer differ between two servers of one arm and say nothing of it.
 var perServer = []string{"port", "host"}
+
+// secrets are in what SGLang says of its settings, and in no record.
+var secrets = []string{"api_key", "admin_api_key", "ssl_keyfile_password"}

@@ -24,9 +24,10 @@ type Config struct {
 	MaxFailedPct float64           // of a trial's requests
 	Timeout      time.Duration     // of a request
 	MaxLateness  time.Duration     // of the 99th percentile of a trial; 0: load.DefaultLimits
-	ReadyTimeout time.Duration     // of a server's start
+	ReadyTimeout time.Duration     // of a server's start; 0: see servearm.Config
 	Restart      string            // batchrun.RestartRound or RestartRun
 	ServerLogs   map[string]string // of url arms: the files that their logs are in
+	Keys         map[string]string // of arms that are not of this module: API keys, which are in no record
 	Shard        int               // which part of the open loops, from 0
 	Shards       int               // of how many; 0: the whole load
 	StartAt      time.Time         // of the first trial, and of the others at equal distances from it, see pace; zero: as soon as can be
@@ -50,6 +51,7 @@ type Load struct {
 	Cold         bool
 	OutputTokens int
 	Stream       bool
+	Model        string  // in every request; "": default
 	Labels       []int64 // nil: the published ones where the server has them
 	Dataset      *Dataset
 	RPS          float64 // 0: looked for

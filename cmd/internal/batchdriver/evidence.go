@@ -10,29 +10,33 @@ import (
 )
 
 // witness finds out what can be known of a fresh server's items: one of this module
-// has records of them, others a log.
-func (d *driver) witness(ctx context.Context, round int, name string) (err error) {
+// has records of them, others a log. A server that runs already may be of this module
+// all the same: its records say more than the log that was named, and are asked for first.
+func (d *driver) witness(ctx context.Context, round int, name string) error {
 	s := d.servers[name]
 	path, given := d.conf.ServerLogs[name]
-	switch {
-	case s.Arm.Ours():
-		s.evidence = batchrun.EvidenceAdmissions
-	case given:
-		s.evidence = batchrun.EvidenceLog
-	case s.Arm.Kind == servearm.KindLaunch:
-		s.evidence, path = batchrun.EvidenceLog, d.run.LogPath(name)
-	case d.plan.Warmup > 0: // it may be one of this module all the same
+	if s.Arm.Kind == servearm.KindLaunch {
+		path, given = d.run.LogPath(name), true
+	}
+	has := s.Arm.Ours()
+	if s.Arm.Kind == servearm.KindURL && d.plan.Warmup > 0 {
 		set, err := d.requests.set(d.conf.Load.sizes()[0], d.runName(round, "w", name))
 		if err != nil {
 			return err
 		}
-		if _, err := s.client.Admissions(ctx, set.RIDs(0)); err == nil {
-			s.evidence = batchrun.EvidenceAdmissions
-		}
+		_, err = s.client.Admissions(ctx, set.RIDs(0))
+		has = err == nil
 	}
-	if s.evidence == batchrun.EvidenceLog {
-		s.log, err = scoring.OpenLog(path)
+	if has {
+		s.evidence = batchrun.EvidenceAdmissions
+		return nil
 	}
+	if !given {
+		return nil
+	}
+	s.evidence = batchrun.EvidenceLog
+	var err error
+	s.log, err = scoring.OpenLog(path)
 	return err
 }
 

@@ -11,7 +11,7 @@ import (
 
 // prepare runs both servers once, to find out what the plan needs to know.
 func (d *driver) prepare(ctx context.Context) (err error) {
-	d.conf.say("starting both servers to see what they can be asked")
+	d.conf.say("%s", d.conf.awaited())
 	nowhere := map[string]io.Writer{batchrun.Reference: io.Discard, batchrun.Candidate: io.Discard}
 	var rps, tolerance float64
 	servers, err := startPair(ctx, d.conf, nowhere, 0)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/fanoutbench/fanoutbench/cmd/internal/load"
+	"github.com/fanoutbench/fanoutbench/cmd/internal/scoring"
 	"github.com/fanoutbench/fanoutbench/results/batchrun"
 )
 
@@ -15,7 +16,6 @@ import (
 const (
 	rateFrom   = 8
 	rateBudget = 12 * time.Second // an arm
-	ratePool   = 256              // bodies with names of their own in a burst
 )
 
 // findRate looks for a rate that both arms hold: on the reference, and then on the
@@ -23,7 +23,13 @@ const (
 func (r *requests) findRate(ctx context.Context, conf *Config, p pair) (float64, error) {
 	rate, most := 0.0, 4096.0
 	for _, name := range arms {
-		search := load.DefaultRateSearch(conf.Seed, ratePool)
+		s, err := r.set(r.load.Items, "rate-"+name)
+		if err != nil {
+			return 0, err
+		}
+		// The bodies of a second must fit in memory beside the sender's copies of them.
+		most = min(most, float64(maxBodies/2/len(s.Body(0))))
+		search := load.DefaultRateSearch(conf.Seed)
 		search.From, search.Most, search.Budget = min(rateFrom, most), most, rateBudget
 		if name == batchrun.Candidate {
 			search.From, search.Refine = most, 0
@@ -32,16 +38,8 @@ func (r *requests) findRate(ctx context.Context, conf *Config, p pair) (float64,
 		if conf.MaxLateness > 0 {
 			search.Limits.Lateness, search.Limits.LatenessShare = max(search.Limits.Lateness, conf.MaxLateness.Seconds()), 0
 		}
-		s, err := r.set(r.load.Items, "rate-"+name)
-		if err != nil {
-			return 0, err
-		}
-		all, err := bodies(s, ratePool)
-		if err != nil {
-			return 0, err
-		}
 		conf.say("looking for a rate that the %s holds", name)
-		found, err := load.FindRate(ctx, search, r.target(s, p[name]), all, func(sent load.Sent) error {
+		found, err := load.FindRate(ctx, search, r.target(s, p[name]), fresh(s), func(sent load.Sent) error {
 			_, err := s.Answer(sent.Request, sent.Status, sent.Body)
 			return err
 		})
@@ -52,6 +50,12 @@ func (r *requests) findRate(ctx context.Context, conf *Config, p pair) (float64,
 		conf.say("the %s holds %.4g requests a second (%s); %.4g are safe", name, found.Highest, found.Stopped, found.RPS)
 	}
 	return round2(rate), nil
+}
+
+// fresh has a body of its own for every request of a search, so that of a cold load none
+// finds in the cache what a burst before it has left there.
+func fresh(s *scoring.Set) load.Bodies {
+	return func(first, n int) ([][]byte, error) { return bodiesFrom(s, first, n) }
 }
 
 // round2 rounds down to two significant digits, which can be typed again.

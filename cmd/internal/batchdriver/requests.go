@@ -96,16 +96,18 @@ func (r *requests) set(size int, run string) (*scoring.Set, error) {
 		run += r.shard
 	}
 	return scoring.NewSet(scoring.Options{
-		API: r.load.API, Run: run, Labels: r.labels, Cold: r.load.Cold, OutputTokens: r.load.OutputTokens, Stream: r.load.Stream,
+		API: r.load.API, Run: run, Model: r.load.Model, Labels: r.labels, Cold: r.load.Cold, OutputTokens: r.load.OutputTokens, Stream: r.load.Stream,
 	}, r.prompts[size])
 }
 
 // bodies are those of n sends, each with its own names.
-func bodies(s *scoring.Set, n int) ([][]byte, error) {
+func bodies(s *scoring.Set, n int) ([][]byte, error) { return bodiesFrom(s, 0, n) }
+
+func bodiesFrom(s *scoring.Set, first, n int) ([][]byte, error) {
 	if size := len(s.Body(0)); n*size > maxBodies {
 		return nil, fmt.Errorf("batchdriver: %d requests of %d bytes are more than the %d bytes that are made beforehand; want a shorter duration, a lower rate or fewer tokens", n, size, maxBodies)
 	}
-	return s.Bodies(0, n), nil
+	return s.Bodies(first, n), nil
 }
 
 // sha256 is the hash of all bodies in order, with names that stand for those of the
@@ -125,7 +127,9 @@ func (r *requests) sha256() (string, error) {
 }
 
 func (r *requests) target(s *scoring.Set, server *running) load.Target {
-	return load.Target{URL: server.URL, Path: s.Path(), Header: s.Header(), Timeout: r.timeout, Stream: r.load.Stream}
+	header := s.Header()
+	server.client.Authorize(header)
+	return load.Target{URL: server.URL, Path: s.Path(), Header: header, Timeout: r.timeout, Stream: r.load.Stream}
 }
 
 // sequence sends the first n bodies of a set one after the other and gives their
@@ -144,9 +148,19 @@ func (r *requests) sequence(ctx context.Context, s *scoring.Set, n int, server *
 		r.raised = result.Self.Descriptors
 	}
 	if len(answers) == 0 {
-		return nil, fmt.Errorf("none of %d requests was answered as it should be; the first: %w", n, errors.New(result.Sent[0].Err))
+		return nil, fmt.Errorf("none of %d requests was answered as it should be; the first: %w", n, fault(s, result.Sent[0]))
 	}
 	return answers, server.Err()
+}
+
+// fault is what was wrong with a request that failed, in the server's own words where it has answered with any.
+func fault(s *scoring.Set, sent load.Sent) error {
+	if len(sent.Body) > 0 && sent.Done != nil {
+		if _, err := s.Answer(sent.Request, sent.Status, sent.Body); err != nil {
+			return err
+		}
+	}
+	return errors.New(sent.Err)
 }
 
 // keep judges answers and remembers the good ones by the place of their request.

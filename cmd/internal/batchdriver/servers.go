@@ -10,6 +10,7 @@ import (
 
 	"github.com/fanoutbench/fanoutbench/cmd/internal/scoring"
 	"github.com/fanoutbench/fanoutbench/cmd/internal/servearm"
+	"github.com/fanoutbench/fanoutbench/results/batchrun"
 )
 
 // pair is the two arms' servers while they run.
@@ -25,14 +26,15 @@ type running struct {
 }
 
 // startPair brings both servers up side by side. The first fault ends the other's
-// start, and is the one that is told.
+// start, and is the one that is told; where the caller ends both, it is told of each
+// what it was waited for.
 func startPair(ctx context.Context, conf *Config, logs map[string]io.Writer, records int) (pair, error) {
 	starting, giveUp := context.WithCancelCause(ctx)
 	defer giveUp(nil)
 	var (
-		all   sync.WaitGroup
-		mu    sync.Mutex
-		first error
+		all    sync.WaitGroup
+		mu     sync.Mutex
+		faults []error
 	)
 	p := pair{}
 	for _, name := range arms {
@@ -41,29 +43,42 @@ func startPair(ctx context.Context, conf *Config, logs map[string]io.Writer, rec
 			mu.Lock()
 			defer mu.Unlock()
 			if err == nil {
-				p[name] = &running{Server: s, client: conf.client(s)}
+				p[name] = &running{Server: s, client: conf.client(name, s)}
 				return
 			}
-			if first == nil {
-				first = fmt.Errorf("%s: %w", name, err)
+			if len(faults) == 0 || ctx.Err() != nil { // else it is the end of the other's start
+				faults = append(faults, fmt.Errorf("%s: %w", name, err))
 				giveUp(errors.New("the other arm did not start"))
 			}
 		})
 	}
 	all.Wait()
-	if first == nil {
+	if len(faults) == 0 {
 		return p, nil
 	}
-	if ctx.Err() != nil {
-		first = context.Cause(ctx)
+	return nil, errors.Join(append(faults, p.stop())...)
+}
+
+// awaited says what is done before both servers can be asked: those that run already
+// are only waited for.
+func (c *Config) awaited() string {
+	const purpose = " to see what they can be asked"
+	reference, candidate := c.Arms[batchrun.Reference], c.Arms[batchrun.Candidate]
+	switch {
+	case reference.Started() && candidate.Started():
+		return "starting both servers" + purpose
+	case reference.Started():
+		return fmt.Sprintf("starting the %s and waiting for %s", batchrun.Reference, candidate.Name) + purpose
+	case candidate.Started():
+		return fmt.Sprintf("starting the %s and waiting for %s", batchrun.Candidate, reference.Name) + purpose
 	}
-	return nil, errors.Join(first, p.stop())
+	return fmt.Sprintf("waiting for %s and %s", reference.Name, candidate.Name) + purpose
 }
 
 // client asks a server; how many tokens a text has it need not be able to say where a
 // tokenizer is given.
-func (c *Config) client(s *servearm.Server) scoring.Client {
-	client := scoring.Client{URL: s.URL, Timeout: max(c.Timeout, time.Minute)}
+func (c *Config) client(name string, s *servearm.Server) scoring.Client {
+	client := scoring.Client{URL: s.URL, Key: c.Keys[name], Model: c.Load.Model, Timeout: max(c.Timeout, time.Minute)}
 	if c.Load.Tokenizer != nil && !s.Arm.Ours() {
 		client.Encode = c.Load.Tokenizer.Encode
 	}

@@ -136,7 +136,7 @@ func (d *driver) reasons(t *loaded) []string {
 	for _, s := range t.result.Sent {
 		if s.Failed() {
 			if failed++; first == "" {
-				first = s.Err
+				first = fault(t.set, s).Error()
 			}
 		}
 	}

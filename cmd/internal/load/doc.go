@@ -50,8 +50,8 @@
 //   - lateness: its 99th percentile is above 1 ms or a twentieth of the median time to the first byte;
 //   - rate: the middle nine tenths of the requests were sent at a rate 3/sqrt(n) or more off the schedule's;
 //   - saturation: they were answered at such a rate, or requests in flight grew through each fourth of the second
-//     half, by a fourth and three standard deviations of a Poisson count at least. TestSaturationByLoad has how often
-//     this speaks at which load.
+//     half, by a fourth and three standard deviations of a Poisson count at least, and answers took half as long again
+//     as in the first half. TestSaturationByLoad has how often this speaks at which load.
 //
 // # Designs dropped
 //

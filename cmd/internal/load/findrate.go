@@ -2,6 +2,7 @@ package load
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"time"
@@ -20,7 +21,6 @@ type RateSearch struct {
 	Fraction float64       // of the highest valid rate is safe
 	Budget   time.Duration // no burst begins that would not end within it
 	Seed     uint64        // of the first burst's schedule; the next has the next seed
-	Unique   int
 	Limits   Limits
 }
 
@@ -30,10 +30,10 @@ type RateSearch struct {
 //
 // From suits a server that answers in a fraction of a second. For another, start from a share of what one request after the
 // other gives (Sequential).
-func DefaultRateSearch(seed uint64, unique int) RateSearch {
+func DefaultRateSearch(seed uint64) RateSearch {
 	return RateSearch{
 		From: 4, Factor: 2, Most: 4096, Least: 0.25, Tries: 2, Refine: 1, Seconds: 1, Requests: 20, Fraction: 0.5,
-		Budget: 20 * time.Second, Seed: seed, Unique: unique, Limits: Limits{Lateness: 0.02, LatenessShare: 0.5},
+		Budget: 20 * time.Second, Seed: seed, Limits: Limits{Lateness: 0.02, LatenessShare: 0.5},
 	}
 }
 
@@ -43,31 +43,78 @@ type Burst struct {
 	Seconds  float64
 	Seed     uint64
 	Requests int
+	Wall     float64 // seconds until its last request had ended
 	Validity Validity
+}
+
+// held is the rate that a burst was answered at: one of few requests may be valid and yet take far longer than its
+// schedule, by what the server is slower. A tenth more is the last answers' own time.
+func (b Burst) held() float64 {
+	if b.Wall <= 1.1*b.Seconds {
+		return b.RPS
+	}
+	return b.RPS * b.Seconds / b.Wall
 }
 
 // Found is what a search found.
 type Found struct {
 	RPS     float64 // Fraction of Highest: what to load the server with
-	Highest float64 // the highest rate that was valid
+	Highest float64 // the highest rate at which a valid burst was answered
 	Invalid float64 // the lowest rate above it that was not; 0 if none was met
 	Bursts  []Burst // in the order in which they were tried
 	Stopped string  // why the search ended
 }
 
+// Bodies gives those that n requests of a search have in turn, from its first-th on, counted over all bursts: what one
+// burst has left in the server's cache must not make the next one faster where a run's own requests would not find it.
+type Bodies func(first, n int) ([][]byte, error)
+
+// InTurn has the same bodies over and over, for a server to which it makes no difference.
+func InTurn(bodies [][]byte) Bodies {
+	return func(first, n int) ([][]byte, error) {
+		if len(bodies) == 0 {
+			return nil, errors.New("load: no bodies")
+		}
+		turn := make([][]byte, min(n, len(bodies)))
+		for i := range turn {
+			turn[i] = bodies[(first+i)%len(bodies)]
+		}
+		return turn, nil
+	}
+}
+
 // FindRate looks for a rate that the target and this sender hold: bursts upward, each Factor faster, until one is not valid; if already
-// the first is not, downward until one is. It is an error if none is.
-func FindRate(ctx context.Context, r RateSearch, t Target, bodies [][]byte, check func(Sent) error) (Found, error) {
-	start := time.Now()
-	return r.find(func() time.Duration { return time.Since(start) }, func(s Schedule) (Validity, error) {
+// the first is not, downward until one is. It is an error if none is. What check sees has its request's number in the search.
+func FindRate(ctx context.Context, r RateSearch, t Target, bodies Bodies, check func(Sent) error) (Found, error) {
+	start, first := time.Now(), 0
+	return r.find(func() time.Duration { return time.Since(start) }, func(s Schedule) (Validity, float64, error) {
 		burst, cancel := context.WithDeadline(ctx, start.Add(r.Budget))
 		defer cancel()
-		result, err := Run(burst, s, t, bodies, check)
+		all, err := bodies(first, len(s.At))
+		if err != nil {
+			return Validity{}, 0, err
+		}
+		for i := range s.Request {
+			s.Request[i] = i % len(all)
+		}
+		result, err := Run(burst, s, t, all, numberedFrom(first, check))
+		first += len(s.At)
 		if err != nil && ctx.Err() == nil && burst.Err() != nil {
 			err = nil // answers that do not come in the time of the whole search are too slow, which Judge says
 		}
-		return Judge(s, result, r.Limits), err
+		return Judge(s, result, r.Limits), result.Wall, err
 	})
+}
+
+// numberedFrom tells check the number that a request of a burst has in the search.
+func numberedFrom(first int, check func(Sent) error) func(Sent) error {
+	if check == nil {
+		return nil
+	}
+	return func(sent Sent) error {
+		sent.Request = first + sent.Index
+		return check(sent)
+	}
 }
 
 func (r RateSearch) validate() error {
@@ -89,10 +136,10 @@ type search struct {
 	RateSearch
 	Found
 	elapsed func() time.Duration
-	try     func(Schedule) (Validity, error)
+	try     func(Schedule) (v Validity, wall float64, err error)
 }
 
-func (r RateSearch) find(elapsed func() time.Duration, try func(Schedule) (Validity, error)) (Found, error) {
+func (r RateSearch) find(elapsed func() time.Duration, try func(Schedule) (Validity, float64, error)) (Found, error) {
 	if err := r.validate(); err != nil {
 		return Found{}, err
 	}
@@ -160,7 +207,7 @@ func (s *search) rate(rate float64) (ok bool, err error) {
 			return false, err
 		}
 		if s.last().Validity.Valid {
-			s.Highest = max(s.Highest, rate)
+			s.Highest = max(s.Highest, s.last().held())
 			return true, nil
 		}
 	}
@@ -178,12 +225,12 @@ func (s *search) burst(rate float64) (ok bool, err error) {
 		return false, nil
 	}
 	b := Burst{RPS: rate, Seconds: seconds, Seed: s.Seed + uint64(len(s.Bursts))}
-	schedule, err := NewSchedule(Spec{Seed: b.Seed, Distribution: Poisson, RPS: rate, Seconds: seconds, Unique: s.Unique, Shards: 1})
+	schedule, err := NewSchedule(Spec{Seed: b.Seed, Distribution: Poisson, RPS: rate, Seconds: seconds, Unique: 1, Shards: 1})
 	if err != nil {
 		return false, err
 	}
 	b.Requests = len(schedule.At)
-	if b.Validity, err = s.try(schedule); err != nil {
+	if b.Validity, b.Wall, err = s.try(schedule); err != nil {
 		return false, err
 	}
 	s.Bursts = append(s.Bursts, b)

@@ -3,6 +3,8 @@ package load
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"math"
 	"net/http"
 	"slices"
@@ -22,16 +24,16 @@ func rates(f Found) (r []float64) {
 // search is a search with a server that holds so many requests a second, on a clock that only bursts move.
 func searchAgainst(t *testing.T, holds float64, change func(*RateSearch)) (Found, error) {
 	t.Helper()
-	r := DefaultRateSearch(1, 5)
+	r := DefaultRateSearch(1)
 	r.Tries, r.Refine, r.Budget = 1, 0, 1000*time.Second
 	change(&r)
 	var now float64
-	return r.find(func() time.Duration { return time.Duration(now * 1e9) }, func(s Schedule) (Validity, error) {
+	return r.find(func() time.Duration { return time.Duration(now * 1e9) }, func(s Schedule) (Validity, float64, error) {
 		now += s.Seconds
 		if s.RPS > holds {
-			return Validity{Reasons: []string{"saturation: too fast"}}, nil
+			return Validity{Reasons: []string{"saturation: too fast"}}, s.Seconds, nil
 		}
-		return Validity{Valid: true}, nil
+		return Validity{Valid: true}, s.Seconds, nil
 	})
 }
 
@@ -82,11 +84,11 @@ func TestFindRateRefuses(t *testing.T) {
 		func(r *RateSearch) { r.From = 0 }, func(r *RateSearch) { r.From = math.NaN() }, func(r *RateSearch) { r.Least = -1 },
 		func(r *RateSearch) { r.Most = 1 }, func(r *RateSearch) { r.Most = math.Inf(1) }, func(r *RateSearch) { r.Factor = 1 },
 		func(r *RateSearch) { r.Fraction = 0 }, func(r *RateSearch) { r.Fraction = 1.1 }, func(r *RateSearch) { r.Seconds = 0 },
-		func(r *RateSearch) { r.Requests = 0 }, func(r *RateSearch) { r.Tries = 0 }, func(r *RateSearch) { r.Refine = -1 }, func(r *RateSearch) { r.Unique = 0 },
+		func(r *RateSearch) { r.Requests = 0 }, func(r *RateSearch) { r.Tries = 0 }, func(r *RateSearch) { r.Refine = -1 },
 	} {
-		r := DefaultRateSearch(1, 5)
+		r := DefaultRateSearch(1)
 		change(&r)
-		f, err := r.find(func() time.Duration { return 0 }, func(Schedule) (Validity, error) { return Validity{}, errors.New("tried") })
+		f, err := r.find(func() time.Duration { return 0 }, func(Schedule) (Validity, float64, error) { return Validity{}, 0, errors.New("tried") })
 		if err == nil || err.Error() == "tried" {
 			t.Errorf("%+v: %+v, error %v; want it refused before a burst", r, f, err)
 		}
@@ -102,9 +104,9 @@ func TestFindRateOfAServer(t *testing.T) {
 		defer mu.Unlock()
 		time.Sleep(5 * time.Millisecond)
 	})
-	r := DefaultRateSearch(1, 5)
+	r := DefaultRateSearch(1)
 	r.Limits, r.From, r.Seconds, r.Budget, r.Refine = lenient, 20, 0.5, guard, 0
-	f, err := FindRate(context.Background(), r, target, numbered(5), nil)
+	f, err := FindRate(context.Background(), r, target, InTurn(numbered(5)), nil)
 	if err != nil && strings.Contains(err.Error(), "no rate is safe") {
 		t.Logf("a machine too busy for any rate: %v", err) // which is said, not hidden
 	} else if err != nil || f.RPS != f.Highest/2 {
@@ -120,9 +122,62 @@ func TestFindRateEndsInItsTime(t *testing.T) {
 	release := make(chan struct{})
 	target := handler(t, func(http.ResponseWriter, *http.Request) { <-release })
 	defer close(release)
-	r := DefaultRateSearch(1, 5)
+	r := DefaultRateSearch(1)
 	r.From, r.Seconds, r.Requests, r.Tries, r.Budget = 50, 0.3, 5, 1, 500*time.Millisecond
-	if f, err := FindRate(context.Background(), r, target, numbered(5), nil); err == nil || !strings.Contains(err.Error(), "no rate is safe: the time") || len(f.Bursts) != 1 {
+	if f, err := FindRate(context.Background(), r, target, InTurn(numbered(5)), nil); err == nil || !strings.Contains(err.Error(), "no rate is safe: the time") || len(f.Bursts) != 1 {
 		t.Errorf("%+v, error %v; want one burst, cut off", f, err)
+	}
+}
+
+// A burst that is too short to be found out holds no more than it was answered at.
+func TestFindRateOfShortBursts(t *testing.T) {
+	const capacity = 6.5
+	r := DefaultRateSearch(1)
+	r.From, r.Budget = 8, 1000*time.Second
+	f, err := r.find(func() time.Duration { return 0 }, func(s Schedule) (Validity, float64, error) {
+		result := queue(s, func() float64 { return 1 / capacity })
+		wall := *result.Sent[len(s.At)-1].Done
+		return Judge(s, result, NullLimits()), wall, nil
+	})
+	if err != nil || f.Highest > 1.25*capacity || f.Highest < capacity/1.25 {
+		t.Errorf("%+v, error %v; want the %v that the server holds, about", f, err, capacity)
+	}
+}
+
+// Every request of a search has a body of its own, through all bursts, and check is told which.
+func TestFindRateRepeatsNoBody(t *testing.T) {
+	var mu sync.Mutex
+	got := map[string]int{}
+	target := handler(t, func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		mu.Lock()
+		got[string(body)]++
+		mu.Unlock()
+		_, _ = w.Write(body) // the sender may have gone
+	})
+	r := DefaultRateSearch(1)
+	r.Limits, r.From, r.Most, r.Seconds, r.Requests, r.Budget = lenient, 100, 400, 0.1, 10, guard
+	fresh := func(first, n int) ([][]byte, error) { return numbered(first + n)[first:], nil }
+	f, err := FindRate(context.Background(), r, target, fresh, func(sent Sent) error {
+		if want := fmt.Sprintf("body %d", sent.Request); string(sent.Body) != want {
+			t.Errorf("the answer is %q, want %q", sent.Body, want)
+		}
+		return nil
+	})
+	if err != nil && !strings.Contains(err.Error(), "no rate is safe") {
+		t.Fatal(err)
+	}
+	requests := 0
+	for _, b := range f.Bursts {
+		requests += b.Requests
+	}
+	if len(f.Bursts) < 2 || len(got) != requests {
+		t.Errorf("%d bodies in %d requests of %d bursts, want each once, over several bursts", len(got), requests, len(f.Bursts))
+	}
+	if _, err := FindRate(context.Background(), r, target, InTurn(nil), nil); err == nil || !strings.Contains(err.Error(), "no bodies") {
+		t.Errorf("a search with nothing to send: error %v", err)
 	}
 }

@@ -156,7 +156,8 @@ func (v *Validity) rate(planned, times []float64) float64 {
 }
 
 // judgeGrowth looks at how many requests were in flight in the fourths of the second half: a server that is
-// slower than the schedule has more in each than in the one before.
+// slower than the schedule has more in each than in the one before, and its answers take longer; more requests whose
+// answers do not are more arrivals by chance, as in one of a hundred loops of a second.
 func (v *Validity) judgeGrowth(s Schedule, sent []Sent) {
 	width := s.Seconds / 2 / growthWindows
 	for _, r := range sent {
@@ -170,10 +171,35 @@ func (v *Validity) judgeGrowth(s Schedule, sent []Sent) {
 	}
 	first, last := v.InFlight[0], v.InFlight[growthWindows-1]
 	rising := slices.IsSorted(v.InFlight[:])
-	if rising && last-first > max(growthShare*first, growthNoise*math.Sqrt(first+1)) {
+	if rising && slower(s, sent) && last-first > max(growthShare*first, growthNoise*math.Sqrt(first+1)) {
 		v.invalid(RuleSaturation, "requests in flight grew through the second half: %.4g, %.4g, %.4g, %.4g on average in its fourths",
 			v.InFlight[0], v.InFlight[1], v.InFlight[2], v.InFlight[3])
 	}
+}
+
+// slower says whether answers to the last fourth of the schedule took longer than those to its first half, on average;
+// without either it is not known, and is not ruled out.
+func slower(s Schedule, sent []Sent) bool {
+	var before, after []float64
+	for _, r := range sent {
+		took, ok := r.Latency()
+		switch {
+		case r.Failed() || !ok:
+		case r.Intended < s.Seconds/2:
+			before = append(before, took)
+		case r.Intended >= s.Seconds*3/4:
+			after = append(after, took)
+		}
+	}
+	return len(before) == 0 || len(after) == 0 || mean(after) > growthSlower*mean(before)
+}
+
+func mean(list []float64) float64 {
+	sum := 0.0
+	for _, x := range list {
+		sum += x
+	}
+	return sum / float64(len(list))
 }
 
 // In flight, the last fourth must lie above the first by this share and by this many standard
@@ -181,4 +207,7 @@ func (v *Validity) judgeGrowth(s Schedule, sent []Sent) {
 const (
 	growthShare = 0.25
 	growthNoise = 3.0
+	// growthSlower times as long as in the first half. What waits behind all before it, from the first request on,
+	// takes more than three times as long.
+	growthSlower = 1.5
 )

@@ -117,6 +117,22 @@ func TestJudgeRules(t *testing.T) {
 	}
 }
 
+// Short loops in which every answer takes its own time, whatever else is in flight, do not saturate anything.
+func TestJudgeShortLoops(t *testing.T) {
+	random := rand.New(rand.NewPCG(3, 1))
+	for seed := range uint64(2000) {
+		s := newSchedule(t, poisson(seed, 37, 1))
+		sent := make([]Sent, len(s.At))
+		for i, at := range s.At {
+			sentAt, done := at, at+0.1+0.04*random.ExpFloat64()
+			sent[i] = Sent{Index: i, Intended: at, Sent: &sentAt, FirstByte: &done, Done: &done, Status: 200}
+		}
+		if v := Judge(s, Result{Sent: sent}, NullLimits()); !v.Valid {
+			t.Errorf("seed %d: %q, want it valid", seed, v.Reasons)
+		}
+	}
+}
+
 func firstN(n int) []int {
 	which := make([]int, n)
 	for i := range which {

@@ -17,6 +17,7 @@ import (
 type Client struct {
 	URL     string        // http://host:port
 	Key     string        // API key; empty: none
+	Model   string        // empty: "default"
 	Timeout time.Duration // of one question; 0 is a minute
 	// Encode gives the ids of a text in place of the server's /tokenize, which other
 	// servers lack; nil: the server is asked.
@@ -47,9 +48,7 @@ func (c Client) ask(ctx context.Context, method, path string, body any) (status 
 		return 0, nil, fmt.Errorf("scoring: %w", err)
 	}
 	r.Header.Set("Content-Type", "application/json")
-	if c.Key != "" {
-		r.Header.Set("Authorization", "Bearer "+c.Key)
-	}
+	c.Authorize(r.Header)
 	got, err := http.DefaultClient.Do(r)
 	if err != nil {
 		return 0, nil, fmt.Errorf("scoring: %w", err)
@@ -59,6 +58,22 @@ func (c Client) ask(ctx context.Context, method, path string, body any) (status 
 		return 0, nil, fmt.Errorf("scoring: %s %s: %w", method, path, err)
 	}
 	return got.StatusCode, answer, nil
+}
+
+// Authorize adds the key to a header, if there is one.
+func (c Client) Authorize(h http.Header) {
+	if c.Key != "" {
+		h.Set("Authorization", "Bearer "+c.Key)
+	}
+}
+
+// unexpected is the error of a status that was not wanted.
+func unexpected(method, path string, status int, want string, answer []byte) error {
+	hint := ""
+	if status == http.StatusUnauthorized {
+		hint = " (the server wants its API key; give it with --api-key-env)"
+	}
+	return fmt.Errorf("scoring: %s %s: status %d, expected %s%s: %s", method, path, status, want, hint, quote(answer))
 }
 
 // quote is the beginning of an answer for a message.
@@ -78,7 +93,7 @@ func (c Client) call(ctx context.Context, path string, body, into any) error {
 		return err
 	}
 	if status != http.StatusOK {
-		return fmt.Errorf("scoring: POST %s: status %d, expected 200: %s", path, status, quote(answer))
+		return unexpected(http.MethodPost, path, status, "200", answer)
 	}
 	if err := json.Unmarshal(answer, into); err != nil {
 		return fmt.Errorf("scoring: POST %s: %w: %s", path, err, quote(answer))
@@ -182,7 +197,7 @@ var PublishedLabels = []int64{9454, 2753}
 // Labels are the published ones where the server takes them, else the first tokens
 // of "Yes" and "No" in its own vocabulary.
 func (c Client) Labels(ctx context.Context) ([]int64, error) {
-	probe := map[string]any{"query": "Q", "items": []string{"A"}, "label_token_ids": PublishedLabels, "model": "default"}
+	probe := map[string]any{"query": "Q", "items": []string{"A"}, "label_token_ids": PublishedLabels, "model": Options{Model: c.Model}.model()}
 	status, answer, err := c.ask(ctx, http.MethodPost, paths[Score], probe)
 	if err != nil {
 		return nil, err
@@ -191,7 +206,7 @@ func (c Client) Labels(ctx context.Context) ([]int64, error) {
 	case status == http.StatusOK:
 		return slices.Clone(PublishedLabels), nil
 	case status != http.StatusBadRequest || !bytes.Contains(answer, []byte("out of vocabulary")):
-		return nil, fmt.Errorf("scoring: POST %s: status %d, expected 200, or 400 for labels that the vocabulary lacks: %s", paths[Score], status, quote(answer))
+		return nil, unexpected(http.MethodPost, paths[Score], status, "200, or 400 for labels that the vocabulary lacks", answer)
 	}
 	lists, err := c.Tokenize(ctx, []string{"Yes", "No"})
 	if err != nil {
@@ -215,7 +230,7 @@ func (c Client) Flush(ctx context.Context, wait time.Duration) error {
 		return err
 	}
 	if status != http.StatusOK {
-		return fmt.Errorf("scoring: POST %s: status %d, expected 200: %s", path, status, quote(answer))
+		return unexpected(http.MethodPost, path, status, "200", answer)
 	}
 	return nil
 }
@@ -228,7 +243,7 @@ func (c Client) ServerInfo(ctx context.Context) (json.RawMessage, error) {
 		return nil, err
 	}
 	if status != http.StatusOK || !json.Valid(answer) {
-		return nil, fmt.Errorf("scoring: GET %s: status %d, expected 200 and JSON: %s", path, status, quote(answer))
+		return nil, unexpected(http.MethodGet, path, status, "200 and JSON", answer)
 	}
 	return answer, nil
 }

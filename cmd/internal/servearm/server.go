@@ -22,13 +22,14 @@ import (
 // Config of one start.
 type Config struct {
 	Log          io.Writer     // of what the server writes
-	ReadyTimeout time.Duration // until it serves; 0 is a minute
+	ReadyTimeout time.Duration // until it serves; 0 is a minute, and ten seconds of one that runs already
 	StopTimeout  time.Duration // from SIGTERM to SIGKILL; 0 is half a minute
 	Records      int           // items and prefill batches whose records are asked for; 0: as many as the server keeps by itself
 }
 
 const (
 	defaultReady = time.Minute
+	defaultThere = 10 * time.Second
 	defaultStop  = 30 * time.Second
 	// pollEvery is the time between two questions whether the server is ready.
 	pollEvery = 10 * time.Millisecond
@@ -50,10 +51,8 @@ func Start(ctx context.Context, a Arm, c Config) (*Server, error) {
 	if s.stop == 0 {
 		s.stop = defaultStop
 	}
-	if c.ReadyTimeout == 0 {
-		c.ReadyTimeout = defaultReady
-	}
-	within, cancel := context.WithTimeoutCause(ctx, c.ReadyTimeout, fmt.Errorf("it is not ready after %v", c.ReadyTimeout))
+	wait := c.readyTimeout(a)
+	within, cancel := context.WithTimeoutCause(ctx, wait, fmt.Errorf("it is not ready after %v", wait))
 	defer cancel()
 	log := newWatch(c.Log)
 	err := s.launch(a, c, log)
@@ -68,6 +67,17 @@ func Start(ctx context.Context, a Arm, c Config) (*Server, error) {
 	}
 	s.child.End(0, s.stop)
 	return nil, fmt.Errorf("servearm: %s: %w; last lines of its log: %s", a.Spec, err, s.child.Log())
+}
+
+// readyTimeout is how long the arm's server is waited for.
+func (c Config) readyTimeout(a Arm) time.Duration {
+	switch {
+	case c.ReadyTimeout != 0:
+		return c.ReadyTimeout
+	case a.Started():
+		return defaultReady
+	}
+	return defaultThere
 }
 
 // launch starts the process, if there is one to start.

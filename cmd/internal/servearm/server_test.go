@@ -202,6 +202,19 @@ func TestDeaf(t *testing.T) {
 	gone(t, child)
 }
 
+// A server that runs already is not waited for as long as one that has to load a model.
+func TestReadyTimeout(t *testing.T) {
+	started, there := Arm{Kind: KindLaunch}, Arm{Kind: KindURL}
+	for _, k := range []struct {
+		arm         Arm
+		given, want time.Duration
+	}{{started, 0, time.Minute}, {there, 0, 10 * time.Second}, {started, time.Second, time.Second}, {there, time.Hour, time.Hour}} {
+		if got := (Config{ReadyTimeout: k.given}).readyTimeout(k.arm); got != k.want {
+			t.Errorf("%s with %v: %v, want %v", k.arm.Kind, k.given, got, k.want)
+		}
+	}
+}
+
 // A server that runs already is waited for and left alone.
 func TestURL(t *testing.T) {
 	t.Parallel()

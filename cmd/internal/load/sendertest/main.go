@@ -159,10 +159,10 @@ func line(out io.Writer, sent float64, late load.Spread, v load.Validity) error 
 }
 
 func highest(ctx context.Context, s settings, out io.Writer) error {
-	search := load.DefaultRateSearch(s.seed, 1)
+	search := load.DefaultRateSearch(s.seed)
 	search.Limits, search.From, search.Most, search.Tries, search.Refine = load.NullLimits(), s.from, s.most, 3, s.refine
 	search.Factor, search.Least, search.Fraction, search.Seconds, search.Budget = 1.5, 100, 1, s.seconds, s.budget
-	found, err := load.FindRate(ctx, search, s.target(), s.bodies(), nil)
+	found, err := load.FindRate(ctx, search, s.target(), load.InTurn(s.bodies()), nil)
 	if err != nil {
 		return err
 	}
