@@ -40,16 +40,7 @@ const files = "../checkpoint/testdata"
 
 func open(t testing.TB, name string) *checkpoint.Checkpoint {
 	t.Helper()
-	c, err := checkpoint.Open(filepath.Join(files, name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := c.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return c
+	return stored.Open(t, filepath.Join(files, name))
 }
 
 func newModel(t testing.TB, c *checkpoint.Checkpoint, o Options) *Model {

@@ -13,6 +13,7 @@ import (
 	"github.com/fanoutbench/fanoutbench/runtime/model/cpu"
 	"github.com/fanoutbench/fanoutbench/runtime/model/cuda/driver/drivertest"
 	"github.com/fanoutbench/fanoutbench/runtime/model/modeltest"
+	"github.com/fanoutbench/fanoutbench/runtime/model/modeltest/stored"
 )
 
 const files = "../checkpoint/testdata"
@@ -26,16 +27,7 @@ func wantError(t *testing.T, err error, want string) {
 
 func open(t testing.TB, name string) *checkpoint.Checkpoint {
 	t.Helper()
-	c, err := checkpoint.Open(filepath.Join(files, name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := c.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return c
+	return stored.Open(t, filepath.Join(files, name))
 }
 
 // newModel makes a model on the fake device, which has nothing left when the test ends.

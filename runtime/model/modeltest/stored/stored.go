@@ -69,3 +69,18 @@ func Checkpoint(t testing.TB, c qwen3.Config, w *qwen3.Weights, d tensor.DType) 
 	}
 	return out
 }
+
+// Open opens a checkpoint and closes it when the test ends.
+func Open(t testing.TB, path string) *checkpoint.Checkpoint {
+	t.Helper()
+	c, err := checkpoint.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return c
+}
