@@ -53,7 +53,8 @@
 // # Valid, verified, decided
 //
 // A run is invalid, with reasons, when the sender of some trial judged its own
-// sending so, when requests were not sent, when more failed than the plan allows, or
+// sending so, when of an arm's requests at a rate, over all rounds, more than one in a hundred
+// was later than its trial's limit, when requests were not sent, when more failed than the plan allows, or
 // when answers of the arms to the same request lie further apart than the plan
 // tolerates. Its figures are shown, because a load that nobody could hold is a
 // finding too, but decide nothing. A run that ended early is incomplete and has no

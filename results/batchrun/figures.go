@@ -42,7 +42,7 @@ func derive(p Plan, trials []Trial, requests [][]Request) (d derived, err error)
 	}
 	d.summary = summarize(p, d.rounds)
 	d.agreement = agreement(p, requests)
-	d.invalid = invalidity(p, trials, d.agreement)
+	d.invalid = invalidity(p, trials, requests, d.agreement)
 	d.analysis, err = analyze(p, d.rounds)
 	return d, err
 }

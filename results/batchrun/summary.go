@@ -3,6 +3,8 @@ package batchrun
 import (
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 
 	"github.com/fanoutbench/fanoutbench/results"
 	"github.com/fanoutbench/fanoutbench/results/form"
@@ -106,8 +108,8 @@ func agreement(p Plan, requests [][]Request) Agreement {
 
 // invalidity says why the figures cannot be taken for what the plan asked: the
 // sender did not send it, too much failed, or the arms do not answer alike.
-func invalidity(p Plan, trials []Trial, a Agreement) []string {
-	why := p.apart(trials)
+func invalidity(p Plan, trials []Trial, requests [][]Request, a Agreement) []string {
+	why := append(p.apart(trials), p.lateness(trials, requests)...)
 	for _, t := range trials {
 		where := fmt.Sprintf("round %d, %s, %s: ", t.Round, p.Cells[t.Cell], t.Arm)
 		for _, reason := range t.Reasons {
@@ -125,6 +127,44 @@ func invalidity(p Plan, trials []Trial, a Agreement) []string {
 		why = append(why, fmt.Sprintf("%d of %d compared answers lie further apart than %g, the furthest %g", a.Intolerant, a.Compared, p.ScoreTolerance, *a.Largest))
 	case a.Compared == 0 && p.API == APIScore:
 		why = append(why, "no answer was compared with one of the reference to the same request")
+	}
+	return why
+}
+
+// MostLatePct is how many in a hundred of an arm's requests at a rate, over all rounds, may be sent later than their trials'
+// limits.
+const MostLatePct = 1
+
+// lateness says of which arms and rates too many requests were late. Of one trial the sender allows more: it has few
+// requests, and what a machine does now and then shows in one round and not in the others. Where a trial has been
+// found late by itself, that says it.
+func (p Plan) lateness(trials []Trial, requests [][]Request) (why []string) {
+	type side struct {
+		cell int
+		arm  string
+	}
+	late, sent, told := map[side]int{}, map[side]int{}, map[side]bool{}
+	for i, t := range trials {
+		s := side{t.Cell, t.Arm}
+		told[s] = told[s] || slices.ContainsFunc(t.Reasons, func(r string) bool { return strings.Contains(r, "lateness: ") })
+		for _, r := range requests[i] {
+			if t.Judged == nil || r.SentMS == nil {
+				continue
+			}
+			sent[s]++
+			if *r.SentMS-r.IntendedMS > t.Judged.LatenessLimitMS {
+				late[s]++
+			}
+		}
+	}
+	for cell, c := range p.Cells {
+		for _, arm := range []string{Reference, Candidate} {
+			s := side{cell, arm}
+			if 100*late[s] > MostLatePct*sent[s] && !told[s] {
+				why = append(why, fmt.Sprintf("%s, %s: lateness: in all rounds %d of %d requests, %.3g %%, were sent later than their trials allow, at most %d %% may",
+					c, arm, late[s], sent[s], 100*float64(late[s])/float64(sent[s]), MostLatePct))
+			}
+		}
 	}
 	return why
 }

@@ -23,7 +23,7 @@ type Config struct {
 	Tolerance    *float64          // of scores; nil: see tolerance
 	MaxFailedPct float64           // of a trial's requests
 	Timeout      time.Duration     // of a request
-	MaxLateness  time.Duration     // of the 99th percentile of a trial; 0: load.DefaultLimits
+	MaxLateness  time.Duration     // how late a request may be sent; 0: load.DefaultLimits
 	ReadyTimeout time.Duration     // of a server's start; 0: see servearm.Config
 	Restart      string            // batchrun.RestartRound or RestartRun
 	ServerLogs   map[string]string // of url arms: the files that their logs are in

@@ -47,7 +47,8 @@
 // [Judge] is pure. A run is invalid when
 //   - unsent: a request was not sent;
 //   - errors: more failed than may;
-//   - lateness: its 99th percentile is above 1 ms or a twentieth of the median time to the first byte;
+//   - lateness: more than a tenth of its requests were sent later than 1 ms or a twentieth of the median time to the first
+//     byte, whichever is less; more than a hundredth where the run is all that there is, as against a null server;
 //   - rate: the middle nine tenths of the requests were sent at a rate 3/sqrt(n) or more off the schedule's;
 //   - saturation: they were answered at such a rate, or requests in flight grew through each fourth of the second
 //     half, by a fourth and three standard deviations of a Poisson count at least, and answers took half as long again

@@ -33,7 +33,7 @@ type RateSearch struct {
 func DefaultRateSearch(seed uint64) RateSearch {
 	return RateSearch{
 		From: 4, Factor: 2, Most: 4096, Least: 0.25, Tries: 2, Refine: 1, Seconds: 1, Requests: 20, Fraction: 0.5,
-		Budget: 20 * time.Second, Seed: seed, Limits: Limits{Lateness: 0.02, LatenessShare: 0.5},
+		Budget: 20 * time.Second, Seed: seed, Limits: Limits{Lateness: 0.02, LatenessShare: 0.5, Late: 0.01},
 	}
 }
 

@@ -291,7 +291,7 @@ func TestThrottledSender(t *testing.T) {
 	}
 	wholeRecords(t, s, r)
 	v := Judge(s, r, NullLimits())
-	wantReason(t, v, RuleLateness, "want at most 1 ms")
+	wantReason(t, v, RuleLateness, "sent more than 1 ms late, at most 1 % may")
 	wantReason(t, v, RuleRate, "sent at") // 200 a second at most, of 400
 }
 

@@ -8,8 +8,10 @@ import (
 
 // Limits are what a valid run keeps to.
 type Limits struct {
-	// Lateness is the most that the 99th percentile of lateness may be, in seconds.
+	// Lateness is how late a request may be sent, in seconds.
 	Lateness float64
+	// Late is the share of requests that may be later.
+	Late float64
 	// LatenessShare lowers it to this share of the median time from the intended time to the first byte; 0 does not,
 	// as against a null server, whose answers take no time.
 	LatenessShare float64
@@ -17,11 +19,13 @@ type Limits struct {
 	Failures float64
 }
 
-// DefaultLimits are for a real server.
-func DefaultLimits() Limits { return Limits{Lateness: 1e-3, LatenessShare: 0.05} }
+// DefaultLimits are for one trial of several with a real server. Of all trials together fewer may be late
+// (batchrun.MostLatePct), but of a short one a hundredth is a request or two, and a machine that loses its processors for some
+// milliseconds now and then has as many late in one trial of ten.
+func DefaultLimits() Limits { return Limits{Lateness: 1e-3, LatenessShare: 0.05, Late: 0.1} }
 
 // NullLimits are for a server whose answers take no time.
-func NullLimits() Limits { return Limits{Lateness: 1e-3} }
+func NullLimits() Limits { return Limits{Lateness: 1e-3, Late: 0.01} }
 
 // Validity says whether a run measured the server under the load that was asked for.
 type Validity struct {
@@ -30,7 +34,7 @@ type Validity struct {
 	// The figures that were judged, per second where they are rates; 0 where too little was answered to tell.
 	Offered, Sent, Answered float64
 	Unsent, Failed          int
-	LatenessP99             float64
+	Late                    int // requests that were later than LatenessLimit
 	LatenessLimit           float64
 	InFlight                [growthWindows]float64 // means over the fourths of the second half
 }
@@ -108,8 +112,14 @@ func (v *Validity) judgeLateness(sent []Sent, l Limits) {
 	if l.LatenessShare > 0 && len(first) > 0 {
 		v.LatenessLimit = min(v.LatenessLimit, l.LatenessShare*SpreadOf(first).P50)
 	}
-	if v.LatenessP99 = SpreadOf(late).P99; v.LatenessP99 > v.LatenessLimit {
-		v.invalid(RuleLateness, "the 99th percentile of lateness is %.4g ms, want at most %.4g ms", 1e3*v.LatenessP99, 1e3*v.LatenessLimit)
+	for _, x := range late {
+		if x > v.LatenessLimit {
+			v.Late++
+		}
+	}
+	if n := float64(len(late)); float64(v.Late) > l.Late*n {
+		v.invalid(RuleLateness, "%d of %d requests, %.3g %%, were sent more than %.4g ms late, at most %.3g %% may; the 99th percentile is %.4g ms",
+			v.Late, len(late), 100*float64(v.Late)/n, 1e3*v.LatenessLimit, 100*l.Late, 1e3*SpreadOf(late).P99)
 	}
 }
 
