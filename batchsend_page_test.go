@@ -143,7 +143,7 @@ func TestBatchsendPageRunsAreNamed(t *testing.T) {
 	for _, m := range loadMarks.FindAllStringSubmatch(string(page), -1) {
 		shown = append(shown, m[2])
 	}
-	for _, m := range regexp.MustCompile(`(?m)^load(?:_qwen3)? batchsend/([a-z0-9.-]+) --seed [0-9]+ (.*)$`).FindAllStringSubmatch(string(script), -1) {
+	for _, m := range regexp.MustCompile(`(?m)^load(?:_qwen3|_throttled)? batchsend/([a-z0-9.-]+) --seed [0-9]+ (.*)$`).FindAllStringSubmatch(string(script), -1) {
 		kind := "run "
 		if strings.Contains(m[2], "--sweep ") {
 			kind = "sweep "

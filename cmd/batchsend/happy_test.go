@@ -208,7 +208,7 @@ func TestColdSearch(t *testing.T) {
 	p := measure(t, "--reference", cold().serve(t), "--candidate", cold().serve(t), "--cold", "--single-requests", "0", "--duration", "2s")
 	at := slices.Index(p.args, "--rps")
 	p.args = slices.Delete(p.args, at, at+2)
-	f := p.run(exitOK, exitInvalid).says("are safe").folder()
+	f := p.run(exitOK, exitInvalid).says("is safe: --rps ").folder()
 	if got := f.Plan.Cells[0].RPS; got > 12 {
 		t.Errorf("found %v requests a second, want about 10, half of what a cold cache holds", got)
 	}

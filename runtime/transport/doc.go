@@ -113,8 +113,8 @@
 //     package net on two cores, where BenchmarkBurst, with the reader in another process, gives 0.9 to 1.2.
 //   - A goroutine per connection feeding a channel: a copy and a wake-up per message.
 //   - Recv in poll(2): a thread that waits there keeps its processor of Go's scheduler for 10 ms, and meanwhile the
-//     monitor thread wakes up every 20 us and more to see to it. A worker that gets a batch every few milliseconds
-//     was rid of 14 to 20 % of its CPU time with batches of 310 rows by waiting as it does, and of 23 to 46 % with one row.
+//     monitor thread wakes up every 20 us and more to see to it, which a worker that gets a batch every few
+//     milliseconds pays for in CPU time.
 //   - A poll for writing while sending a PING's answer in the middle of a blocked burst: it would tear a
 //     frame. Answers wait for the next frame boundary.
 //   - One write per message: about twice the time of one write per burst (310 messages).

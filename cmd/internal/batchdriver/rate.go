@@ -47,9 +47,11 @@ func (r *requests) findRate(ctx context.Context, conf *Config, p pair) (float64,
 			return 0, fmt.Errorf("%s: %w; give one with --rps", name, err)
 		}
 		rate, most = found.RPS, found.Highest
-		conf.say("the %s holds %.4g requests a second (%s); %.4g are safe", name, found.Highest, found.Stopped, found.RPS)
+		conf.say("the %s holds %.4g requests a second; the search ended at %s", name, found.Highest, found.Stopped)
 	}
-	return round2(rate), nil
+	rate = round2(rate)
+	conf.say("half of what both hold, rounded down, is safe: --rps %v", rate)
+	return rate, nil
 }
 
 // fresh has a body of its own for every request of a search, so that of a cold load none

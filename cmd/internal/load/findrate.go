@@ -149,7 +149,7 @@ func (r RateSearch) find(elapsed func() time.Duration, try func(Schedule) (Valid
 		err = s.refine()
 	}
 	if err == nil && s.Highest == 0 {
-		err = fmt.Errorf("load: no rate is safe: %s; the last burst, at %v requests a second: %v", s.Stopped, s.last().RPS, s.last().Validity.Reasons)
+		err = fmt.Errorf("load: no rate is safe; the search ended at %s; the last burst, at %v requests a second: %v", s.Stopped, s.last().RPS, s.last().Validity.Reasons)
 	}
 	s.Found.RPS = s.Fraction * s.Highest
 	return s.Found, err
@@ -174,12 +174,12 @@ func (s *search) bracket() error {
 			s.Stopped = "a valid rate beside an invalid one"
 			return nil
 		case s.Highest > 0 && rate >= s.Most:
-			s.Stopped = fmt.Sprintf("the highest rate asked for, %v", s.Most)
+			s.Stopped = fmt.Sprintf("the highest rate asked for, %.4g", s.Most)
 			return nil
 		case s.Highest > 0:
 			rate = min(rate*s.Factor, s.Most)
 		case rate <= s.Least:
-			s.Stopped = fmt.Sprintf("the lowest rate asked for, %v", s.Least)
+			s.Stopped = fmt.Sprintf("the lowest rate asked for, %.4g", s.Least)
 			return nil
 		default:
 			rate = max(rate/s.Factor, s.Least)
@@ -221,7 +221,7 @@ func (s *search) rate(rate float64) (ok bool, err error) {
 func (s *search) burst(rate float64) (ok bool, err error) {
 	seconds := max(s.Seconds, float64(s.Requests)/rate)
 	if s.elapsed().Seconds()+seconds > s.Budget.Seconds() {
-		s.Stopped = fmt.Sprintf("the time, %v, is over", s.Budget)
+		s.Stopped = fmt.Sprintf("its time, %v", s.Budget)
 		return false, nil
 	}
 	b := Burst{RPS: rate, Seconds: seconds, Seed: s.Seed + uint64(len(s.Bursts))}

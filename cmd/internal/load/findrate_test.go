@@ -53,7 +53,7 @@ func TestFindRateSearch(t *testing.T) {
 		{"tries", 20, func(r *RateSearch) { r.Tries = 3 }, []float64{4, 8, 16, 32, 32, 32}, [3]float64{8, 16, 32}, "beside"},
 		{"fraction", 50, func(r *RateSearch) { r.Fraction = 0.25 }, []float64{4, 8, 16, 32, 64}, [3]float64{8, 32, 64}, "beside"},
 		// 4 a second needs 5 s for 20 requests, 8 needs 2.5, 16 needs 1.25.
-		{"time", 50, func(r *RateSearch) { r.Budget = 8 * time.Second }, []float64{4, 8}, [3]float64{4, 8, 0}, "the time, 8s, is over"},
+		{"time", 50, func(r *RateSearch) { r.Budget = 8 * time.Second }, []float64{4, 8}, [3]float64{4, 8, 0}, "its time, 8s"},
 	}
 	for _, test := range tests {
 		f, err := searchAgainst(t, test.holds, test.change)
@@ -71,10 +71,10 @@ func TestFindRateSearch(t *testing.T) {
 
 func TestFindRateFindsNone(t *testing.T) {
 	f, err := searchAgainst(t, 0.1, func(*RateSearch) {})
-	if err == nil || !strings.Contains(err.Error(), "no rate is safe: the lowest rate asked for, 0.25") || !strings.Contains(err.Error(), "too fast") {
+	if err == nil || !strings.Contains(err.Error(), "no rate is safe; the search ended at the lowest rate asked for, 0.25") || !strings.Contains(err.Error(), "too fast") {
 		t.Errorf("%+v, error %v; want none, and why", f, err)
 	}
-	if _, err := searchAgainst(t, 9, func(r *RateSearch) { r.Budget = time.Second }); err == nil || !strings.Contains(err.Error(), "the time, 1s, is over") {
+	if _, err := searchAgainst(t, 9, func(r *RateSearch) { r.Budget = time.Second }); err == nil || !strings.Contains(err.Error(), "ended at its time, 1s") {
 		t.Errorf("no time for a burst: error %v", err)
 	}
 }
@@ -124,7 +124,7 @@ func TestFindRateEndsInItsTime(t *testing.T) {
 	defer close(release)
 	r := DefaultRateSearch(1)
 	r.From, r.Seconds, r.Requests, r.Tries, r.Budget = 50, 0.3, 5, 1, 500*time.Millisecond
-	if f, err := FindRate(context.Background(), r, target, InTurn(numbered(5)), nil); err == nil || !strings.Contains(err.Error(), "no rate is safe: the time") || len(f.Bursts) != 1 {
+	if f, err := FindRate(context.Background(), r, target, InTurn(numbered(5)), nil); err == nil || !strings.Contains(err.Error(), "no rate is safe; the search ended at its time") || len(f.Bursts) != 1 {
 		t.Errorf("%+v, error %v; want one burst, cut off", f, err)
 	}
 }

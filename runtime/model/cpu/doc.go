@@ -22,8 +22,10 @@
 // llama stay in it: their pairs lie side by side and are rotated there, which leaves
 // the products of queries and keys as they are.
 //
-// Activations, keys and values are float32, and so are all sums; with Q8 the
-// activations become int8 in blocks of 32 before each product (package kernels).
+// Activations are float32, and so are all sums; with Q8 the
+// activations become int8 in blocks of 32 before each product (package kernels). Keys and
+// values are float32 in memory; with DType BF16 they are rounded to BF16 when they go to their
+// slots, as servers that keep them in the model's dtype do, package cuda among them.
 //
 // # A step
 //

@@ -64,10 +64,11 @@ func TestLogitsOfFilesAreThoseOfTransformers(t *testing.T) {
 }
 
 // plain is package qwen3 with the weights of a checkpoint whose matrices, all of them,
-// are rounded to a dtype.
+// are rounded to a dtype, and, where that is BF16, what it keeps as well.
 func plain(t *testing.T, c qwen3.Config, w *qwen3.Weights, d tensor.DType) modeltest.Subject {
 	t.Helper()
 	rounded := stored.Checkpoint(t, c, w, d)
+	c.CacheBF16 = d == tensor.BF16
 	n := &qwen3.Weights{Embed: rounded.Weights.Embed.Float32(), Norm: w.Norm}
 	if !c.TieWordEmbeddings {
 		n.Head = rounded.Weights.Head.Float32()
@@ -110,8 +111,12 @@ func TestDTypesRoundTheWeights(t *testing.T) {
 			want := plain(t, c, w, d).Everywhere(t, prompt)
 			for _, from := range []tensor.DType{tensor.F32, d} {
 				got := subject(stored.Checkpoint(t, c, w, from), Options{DType: d}).Everywhere(t, prompt)
-				if off := compare(t, got, want, tokens); off > 1e-4 {
-					t.Errorf("%v from %v: %v off, want at most 1e-4", d, from, off)
+				bound := 1e-4
+				if d == tensor.BF16 { // a key next to the middle between two numbers is rounded to either, by its sum's last bit
+					bound = 1e-3
+				}
+				if off := compare(t, got, want, tokens); off > bound {
+					t.Errorf("%v from %v: %v off, want at most %v", d, from, off, bound)
 				}
 				if off := compare(t, got, exact, tokens); d != tensor.F32 && off < 1e-3 {
 					t.Errorf("%v from %v: only %v off float32: rounding does not show", d, from, off)

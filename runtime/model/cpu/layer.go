@@ -186,6 +186,10 @@ func (m *Model) placeToken(_, i int) {
 	m.turn(row(m.q, i, c.Heads*c.HeadDim), l.qNorm, i)
 	k, v := row(m.k, i, c.KVHeads*c.HeadDim), row(m.v, i, c.KVHeads*c.HeadDim)
 	m.turn(k, l.kNorm, i)
+	if c.CacheBF16 {
+		kernels.RoundBF16(k)
+		kernels.RoundBF16(v)
+	}
 	for h := range c.KVHeads {
 		keys, values := m.head(h)
 		slot := int(t.slots[t.position])

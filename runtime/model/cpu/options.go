@@ -32,6 +32,7 @@ const maxCacheBytes = 1 << 46
 // option that cannot be.
 func (o *Options) resolve(c *checkpoint.Checkpoint) (qwen3.Config, error) {
 	config := qwen3.FromCheckpoint(&c.Config)
+	config.CacheBF16 = o.DType == tensor.BF16
 	if err := config.Check(); err != nil {
 		return config, err
 	}

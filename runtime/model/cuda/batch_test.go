@@ -21,7 +21,7 @@ import (
 func TestBatches(t *testing.T) {
 	for name, c := range map[string]qwen3.Config{"qwen3": stored.Small(), "llama": stored.Tied()} {
 		w := stored.Seeded(t, c, 5)
-		for d, near := range map[tensor.DType]float64{tensor.F32: 1e-5, tensor.BF16: 0.1} {
+		for d, near := range bounds {
 			from := stored.Checkpoint(t, c, w, d)
 			exact, served := subject(from, Options{}, oneWay), subject(from, Options{}, nil)
 			served.Within = near

@@ -11,12 +11,11 @@ import (
 )
 
 // twin computes one request in plain loops of float64, and rounds to bf16 what the device does: keys and
-// values always, the activations before each product where there are many tokens.
+// values.
 type twin struct {
 	config       qwen3.Config
 	weights      *checkpoint.Weights
 	pairs        bool
-	round        bool // activations
 	keys, values [][][]float64
 }
 
@@ -29,7 +28,7 @@ func bf16(v float64) float64 {
 func twinLogits(c *checkpoint.Checkpoint, prompt []int64) [][]float32 {
 	config := qwen3.FromCheckpoint(&c.Config)
 	w := &twin{
-		config: config, weights: &c.Weights, pairs: c.QKPairs, round: c.Weights.Embed.DType == tensor.BF16 && len(prompt) > 8,
+		config: config, weights: &c.Weights, pairs: c.QKPairs,
 		keys: make([][][]float64, config.Layers), values: make([][][]float64, config.Layers),
 	}
 	var out [][]float32
@@ -47,16 +46,10 @@ func wide(t tensor.Tensor) []float64 {
 	return out
 }
 
-// product of a matrix with what the device multiplies it with.
 func (w *twin) product(m tensor.Tensor, x []float64) []float64 {
-	in, matrix, out := make([]float64, len(x)), wide(m), make([]float64, m.Shape[0])
-	for i, v := range x {
-		if in[i] = v; w.round {
-			in[i] = bf16(v)
-		}
-	}
+	matrix, out := wide(m), make([]float64, m.Shape[0])
 	for r := range out {
-		for i, v := range in {
+		for i, v := range x {
 			out[r] += matrix[r*len(x)+i] * v
 		}
 	}

@@ -51,6 +51,13 @@ func Beyond(f Format, values []float32) float32 {
 	return 0
 }
 
+// RoundBF16 rounds the values to BF16, as [Encode] does.
+func RoundBF16(values []float32) {
+	for i, v := range values {
+		values[i] = math.Float32frombits(uint32(toBF16(v)) << 16)
+	}
+}
+
 func toBF16(x float32) uint16 {
 	bits := math.Float32bits(x)
 	if x != x {

@@ -64,6 +64,22 @@ func TestEncodeRoundsToTheNearest(t *testing.T) {
 }
 
 // What a format can hold comes back as it was.
+// Rounding in place is what encoding and reading give.
+func TestRoundBF16(t *testing.T) {
+	r := rand.New(rand.NewPCG(4, 0))
+	values := make([]float32, 100000)
+	for i := range values {
+		values[i] = math.Float32frombits(r.Uint32())
+	}
+	encoded := Encode(BF16, values)
+	RoundBF16(values)
+	for i, v := range values {
+		if got, want := math.Float32bits(v), uint32(binary.LittleEndian.Uint16(encoded[2*i:]))<<16; got != want {
+			t.Fatalf("number %d is %x, want %x", i, got, want)
+		}
+	}
+}
+
 func TestEncodeKeepsWhatFits(t *testing.T) {
 	for _, f := range []Format{F32, F16, BF16, Q8} {
 		row := make([]float32, 64)

@@ -21,7 +21,8 @@ type Config struct {
 	RopeTheta         float64
 	RopeFrequencies   []float32 // of each pair, where they are scaled; nil for those of RopeTheta
 	TieWordEmbeddings bool
-	ContextLength     int // max_position_embeddings
+	CacheBF16         bool // keys and values are rounded to BF16 as they are kept; no part of a config.json
+	ContextLength     int  // max_position_embeddings
 	EOS               []int64
 }
 

@@ -1,4 +1,4 @@
-// Package qwen3 is the Qwen3 architecture, and Llama's, in plain Go loops, float32 throughout:
+// Package qwen3 is the Qwen3 architecture, and Llama's, in plain Go loops, float32 throughout, but for what CacheBF16 says:
 // small models run with it as they are, and quicker code is compared with it.
 //
 // # Computation
@@ -11,7 +11,7 @@
 //	  x = norm(h) · input_layernorm
 //	  q, k, v = q_proj x, k_proj x, v_proj x
 //	  each head of q and of k: norm(head) · q_norm or k_norm, then rotated by p
-//	  k and v go to the token's slot
+//	  k and v go to the token's slot, rounded to BF16 with CacheBF16
 //	  head g of q looks at head g / (Heads/KVHeads) of k and v:
 //	    softmax over positions 0..p of (q · k_i / √HeadDim), the v_i so weighted
 //	  h += o_proj of the heads one after another

@@ -37,6 +37,10 @@ func (m *Model) attend(l *LayerWeights, keys, values []float32, slots []int32) {
 	multiply(values[slot:slot+kvDim], l.V, m.x)
 	m.place(m.q, l.QNorm, last)
 	m.place(k, l.KNorm, last)
+	if c.CacheBF16 {
+		roundBF16(k)
+		roundBF16(values[slot : slot+kvDim])
+	}
 
 	clear(m.heads)
 	scale := float32(1 / math.Sqrt(float64(dim)))
@@ -66,6 +70,21 @@ func (m *Model) place(heads, weight []float32, position int) {
 			normalize(heads[:dim], heads[:dim], weight, m.config.RMSNormEps)
 		}
 		rotate(heads[:dim], cos, sin)
+	}
+}
+
+// roundBF16 rounds each to the nearest number whose lower half is zero, of two to the one whose last bit is.
+func roundBF16(x []float32) {
+	for i, v := range x {
+		bits := math.Float32bits(v)
+		down := bits &^ 0xffff
+		switch rest := bits - down; {
+		case v != v: // stays what it is
+		case rest > 0x8000 || rest == 0x8000 && down>>16&1 == 1:
+			x[i] = math.Float32frombits(down + 0x10000)
+		default:
+			x[i] = math.Float32frombits(down)
+		}
 	}
 }
 

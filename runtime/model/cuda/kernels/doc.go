@@ -25,8 +25,8 @@
 //	matvec              rows/8, at most 4 SMs; tokens/8      256       4096·T    8 rows, one a warp, at a time
 //	matvec_wide         rows/32, at most 4 SMs; tokens/8     256       4096·T    32 rows, four a warp
 //	matvec_gated        rows/8, at most 4 SMs; tokens/8      256       4096·T    8 gates and their ups, one of each a warp
-//	gemm_bf16           rows/64; tokens/64                   128       20480     64 by 64, tensor cores
-//	gemm_large_bf16     rows/128; tokens/128                 256       40960     128 by 128, tensor cores
+//	gemm_bf16           rows/64; tokens/64                   128       40960     64 tokens by 64 rows, tensor cores
+//	gemm_large_bf16     rows/128; tokens/64                  256       30720     64 by 128, tensor cores
 //	gemm_f32            rows/64; tokens/64                   256       8704      64 by 64, 4 by 4 a thread
 //	qkv_store           tokens; (heads+2·kvheads)/4          128       0         four heads, one a warp
 //	attend_split1, 2, 4 splits; kvheads·group/N; works       128       2080·N    128 positions for N heads that share keys
@@ -45,6 +45,12 @@
 // The activations lie in shared memory in an order in which a warp's 16-byte reads touch all
 // banks alike; so do the tiles of gemm (rows of 20 words) and attend (rows of headdim+4).
 //
+// Tensor cores multiply bf16 with bf16, and an activation rounded to it is off by up to 2^-8. So
+// gemm_bf16 has each in three parts, the nearest bf16, the one nearest to what that leaves and the
+// one nearest to the rest, and multiplies all: three times the tensor cores' work, for logits of a
+// prompt that are those of its tokens decoded one by one but for the order of sums. It can reach a
+// third of the cores' peak.
+//
 // top_k finds the k-th key by radix, eight bits at a time from the top, as soon as all that
 // have the bits are wanted; counts are held 32 times, one for each lane, because logits share
 // few exponents. It reads the logits four to seven times.
@@ -61,8 +67,8 @@
 //	               apart. matvec, wide and gated are alike, up to SiLU. Its norm's squares:
 //	               thread i takes 4i to 4i+3, then 1024 on
 //	gemm_f32       the columns one after the other
-//	gemm_bf16      16 columns at a time, in the tensor cores' own order, which NVIDIA does not
-//	               document; large is alike
+//	gemm_bf16      16 columns at a time, the smallest parts first, in the tensor cores' own
+//	               order, which NVIDIA does not document; large is alike
 //	qkv_store      squares: lane l takes pairs l and l+32; lanes in pairs 16, 8, 4, 2, 1 apart
 //	attend_split   each group of headdim/8 lanes (a power of two) takes every n-th key of the
 //	               128, four at a time, then the groups, then the warps

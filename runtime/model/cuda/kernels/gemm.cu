@@ -34,17 +34,33 @@ struct Product {
     i64 rows, cols, tokens;
 };
 
-constexpr int depth = 32;             // columns at a time
-constexpr int stride = depth / 2 + 4; // words of a row of them in shared memory: eight rows touch all banks
-
-static __device__ __forceinline__ unsigned pair(float low, float high) { return narrow(low) | narrow(high) << 16; }
+// Two numbers, each in three parts: the bf16 next to it, the one next to what that leaves, and the one next
+// to what is left then. Together they are the number, but for its 25th bit. Where the first is no number,
+// nothing is left.
+constexpr int parts = 3;
+struct Pair {
+    unsigned part[parts];
+};
+static __device__ __forceinline__ Pair pair(float first, float second) {
+    Pair p;
+#pragma unroll
+    for (int i = 0; i < parts; i++) {
+        const unsigned a = narrow(first), b = narrow(second);
+        p.part[i] = a | b << 16;
+        first = (a & 0x7f80u) == 0x7f80u ? 0.0f : first - __uint_as_float(a << 16);
+        second = (b & 0x7f80u) == 0x7f80u ? 0.0f : second - __uint_as_float(b << 16);
+    }
+    return p;
+}
 
 // M tokens by N rows a block, its warps side by side in a grid of down by across, each of which makes m by
-// n tiles of 16 tokens by 8 rows. The next columns come from memory while these are multiplied.
-template <int down, int across, int m, int n> struct Tensor {
-    static constexpr int threads = 32 * down * across, M = 16 * m * down, N = 8 * n * across;
-    static constexpr int words = 2 * (M + N) * stride; // of shared memory, for two turns
-    static constexpr int xs = M * depth / 8 / threads, ws = N * depth / 8 / threads;
+// n tiles of 16 tokens by 8 rows, depth columns at a time. The next columns come from memory while these are
+// multiplied. In shared memory are the first parts of the tokens' numbers, the second, the third, then the
+// rows, in lines so much longer than their words that eight of them touch all banks.
+template <int down, int across, int m, int n, int depth> struct Tensor {
+    static constexpr int threads = 32 * down * across, M = 16 * m * down, N = 8 * n * across, eights = depth / 8, stride = depth / 2 + 4;
+    static constexpr int words = 2 * (parts * M + N) * stride; // of shared memory, for two turns
+    static constexpr int xs = (M * eights + threads - 1) / threads, ws = N * eights / threads;
 
     Eight<float> x[xs];
     Eight<bf16> w[ws];
@@ -54,14 +70,14 @@ template <int down, int across, int m, int n> struct Tensor {
         const i64 token = static_cast<i64>(blockIdx.y) * M, row = static_cast<i64>(blockIdx.x) * N;
 #pragma unroll
         for (int i = 0; i < xs; i++) {
-            const int at = threadIdx.x + i * threads, number = at % (depth / 8) * 8;
-            const i64 t = token + at / (depth / 8);
-            x[i].fetch(a.x + t * a.cols + column + number, t < a.tokens && column + number < a.cols);
+            const int at = threadIdx.x + i * threads, number = at % eights * 8;
+            const i64 t = token + at / eights;
+            x[i].fetch(a.x + t * a.cols + column + number, at < M * eights && t < a.tokens && column + number < a.cols);
         }
 #pragma unroll
         for (int i = 0; i < ws; i++) {
-            const int at = threadIdx.x + i * threads, number = at % (depth / 8) * 8;
-            const i64 r = row + at / (depth / 8);
+            const int at = threadIdx.x + i * threads, number = at % eights * 8;
+            const i64 r = row + at / eights;
             w[i].fetch(weights + r * a.cols + column + number, r < a.rows && column + number < a.cols);
         }
     }
@@ -70,37 +86,44 @@ template <int down, int across, int m, int n> struct Tensor {
 #pragma unroll
         for (int i = 0; i < xs; i++) {
             const int at = threadIdx.x + i * threads;
+            if (at >= M * eights) break;
             float v[8];
             x[i].unpack(v);
-            *reinterpret_cast<uint4 *>(turn + at / (depth / 8) * stride + at % (depth / 8) * 4) =
-                make_uint4(pair(v[0], v[1]), pair(v[2], v[3]), pair(v[4], v[5]), pair(v[6], v[7]));
+            const Pair a = pair(v[0], v[1]), b = pair(v[2], v[3]), c = pair(v[4], v[5]), d = pair(v[6], v[7]);
+            unsigned *to = turn + at / eights * stride + at % eights * 4;
+#pragma unroll
+            for (int p = 0; p < parts; p++) *reinterpret_cast<uint4 *>(to + p * M * stride) = make_uint4(a.part[p], b.part[p], c.part[p], d.part[p]);
         }
 #pragma unroll
         for (int i = 0; i < ws; i++) {
             const int at = threadIdx.x + i * threads;
-            *reinterpret_cast<uint4 *>(turn + (M + at / (depth / 8)) * stride + at % (depth / 8) * 4) = w[i].raw;
+            *reinterpret_cast<uint4 *>(turn + (parts * M + at / eights) * stride + at % eights * 4) = w[i].raw;
         }
     }
 
     __device__ __forceinline__ void compute(const unsigned *turn) {
         const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, group = lane / 4, member = lane % 4;
         const unsigned *tokens = turn + (warp / across * 16 * m + group) * stride + member;
-        const unsigned *rows = turn + (M + warp % across * 8 * n + group) * stride + member;
+        const unsigned *rows = turn + (parts * M + warp % across * 8 * n + group) * stride + member;
 #pragma unroll
         for (int k = 0; k < depth / 2; k += 8) {
-            unsigned a[m][4], b[n][2];
-#pragma unroll
-            for (int i = 0; i < m; i++)
-#pragma unroll
-                for (int p = 0; p < 4; p++) a[i][p] = tokens[(16 * i + 8 * (p & 1)) * stride + k + 4 * (p >> 1)];
+            unsigned b[n][2];
 #pragma unroll
             for (int j = 0; j < n; j++)
 #pragma unroll
                 for (int p = 0; p < 2; p++) b[j][p] = rows[8 * j * stride + k + 4 * p];
 #pragma unroll
-            for (int i = 0; i < m; i++)
+            for (int part = parts - 1; part >= 0; part--) { // the small ones first
+                unsigned a[m][4];
 #pragma unroll
-                for (int j = 0; j < n; j++) multiply(sums[i][j], a[i], b[j]);
+                for (int i = 0; i < m; i++)
+#pragma unroll
+                    for (int p = 0; p < 4; p++) a[i][p] = tokens[(part * M + 16 * i + 8 * (p & 1)) * stride + k + 4 * (p >> 1)];
+#pragma unroll
+                for (int i = 0; i < m; i++)
+#pragma unroll
+                    for (int j = 0; j < n; j++) multiply(sums[i][j], a[i], b[j]);
+            }
         }
     }
 
@@ -145,8 +168,8 @@ template <int down, int across, int m, int n> struct Tensor {
     }
 };
 
-typedef Tensor<2, 2, 2, 4> Small; // 64 tokens by 64 rows
-typedef Tensor<2, 4, 4, 4> Large; // 128 by 128
+typedef Tensor<2, 2, 2, 4, 32> Small; // 64 tokens by 64 rows
+typedef Tensor<2, 4, 2, 4, 16> Large; // 64 by 128
 
 #define GEMM(name, Shape)                                                                                              \
     extern "C" __global__ void __launch_bounds__(Shape::threads)                                                       \

@@ -93,18 +93,18 @@ func (s *Set) matvec(t *driver.Thread, name string, made int, p Product) error {
 	return s.put(t, &l)
 }
 
-// GEMM sets Out [Tokens, Rows] to the products, for many tokens. With BF16 weights the
-// activations are rounded to bf16.
+// GEMM sets Out [Tokens, Rows] to the products, for many tokens. With BF16 weights an
+// activation is the sum of three bf16 numbers.
 func (s *Set) GEMM(t *driver.Thread, f Format, p Product) error {
-	name, tile, threads := "gemm_f32", gemmTile, 256
+	name, rows, threads := "gemm_f32", gemmTile, 256
 	if f == BF16 {
 		name, threads = "gemm_bf16", 128
-		if blocks(p.Rows, 2*gemmTile)*blocks(p.Tokens, 2*gemmTile) >= s.multiprocessors {
-			name, tile, threads = "gemm_large_bf16", 2*gemmTile, 256
+		if blocks(p.Rows, 2*gemmTile)*blocks(p.Tokens, gemmTile) >= s.multiprocessors {
+			name, rows, threads = "gemm_large_bf16", 2*gemmTile, 256
 		}
 	}
 	l := launch{
-		name: name, grid: dim(blocks(p.Rows, tile), blocks(p.Tokens, tile)), block: dim(threads),
+		name: name, grid: dim(blocks(p.Rows, rows), blocks(p.Tokens, gemmTile)), block: dim(threads),
 		args: []uint64{p.Out, p.W, p.X, uint64(p.Rows), uint64(p.Cols), uint64(p.Tokens)},
 	}
 	l.some("rows", p.Rows)

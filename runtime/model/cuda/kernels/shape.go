@@ -43,7 +43,7 @@ const (
 	matvecWarps = 8
 	matvecChunk = 1024  // columns of a token's activations in shared memory
 	wideRows    = 16384 // of a matrix from which on a warp makes four rows
-	gemmTile    = 64    // rows and tokens of a block; the large one has twice as many
+	gemmTile    = 64    // rows and tokens of a block; the large one has twice as many rows
 )
 
 // Splits is how many parts AttendSplit makes of so many positions.

@@ -17,7 +17,7 @@ func TestShapesOfTheSources(t *testing.T) {
 		"attend.cu":        {fmt.Sprintf("constexpr int widest = %d;", MostHeadDim)},
 		"store.cu":         {fmt.Sprintf("constexpr int pairs_held = %d;", MostHeadDim/2/32)},
 		"norm.cu":          {fmt.Sprintf("constexpr int kept = %d;", MostHidden/4/1024)},
-		"gemm.cu":          {fmt.Sprintf("// %d tokens by %[1]d rows", gemmTile), fmt.Sprintf("// %d by %[1]d", 2*gemmTile), fmt.Sprintf("constexpr int side = %d,", gemmTile)},
+		"gemm.cu":          {fmt.Sprintf("// %d tokens by %[1]d rows", gemmTile), fmt.Sprintf("// %d by %d\n", gemmTile, 2*gemmTile), fmt.Sprintf("constexpr int side = %d,", gemmTile)},
 		"choose.cu":        {fmt.Sprintf("constexpr int most = %d;", MostTopK)},
 	} {
 		text, err := os.ReadFile(source)
