@@ -130,6 +130,7 @@ sources=()
 while IFS= read -r file; do sources+=("$file"); done < <(find "$cuda" -name '*.cu' -o -name '*.cuh' -o -path "$cuda/fakecuda/*" \( -name '*.cpp' -o -name '*.h' -o -name '*.py' \) | LC_ALL=C sort)
 fake="$cache/fakecuda-$(hash_of "${sources[@]}")"
 make_whole "$fake" build_fake
+find "$cache" -maxdepth 1 -name 'fakecuda-[0-9a-f]*' ! -path "$fake" -mtime +30 -exec rm -r {} + # of sources that are gone
 
 printf 'export %s=%q\n' CGO_ENABLED 1 CGO_CFLAGS "-O2 -g -I$include" CGO_LDFLAGS "-O2 -g -L$shim" \
     FANOUTBENCH_FAKECUDA "$fake/libcuda.so.1" FANOUTBENCH_CUDA_INCLUDE "$include" FANOUTBENCH_CUDA_OBJECTS "$cache/fakecuda-objects"

@@ -24,5 +24,6 @@
 //
 // The client reads its sockets itself and parses the two numbers and the text that
 // it needs: net/http's client and a whole JSON parse would cost more than the
-// server. A test compares its parser with encoding/json.
+// server. A test compares its parser with encoding/json. It runs on half of the machine's
+// processors, unless GOMAXPROCS says on how many.
 package main

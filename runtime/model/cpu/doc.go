@@ -45,8 +45,9 @@
 // computed for the positions that are asked for, at most 64 at a time; the others leave
 // the last layer when it has their keys and values.
 //
-// A region costs about a microsecond. Between regions the threads wait awake for some
-// 50 microseconds, then they sleep: one step, of 0.1 s in a 0.6B model, wakes them once.
+// A region costs about a microsecond. Between regions the threads wait awake, within a step for a
+// millisecond or two, otherwise for some 50 microseconds, then they sleep: one step, of 0.1 s
+// in a 0.6B model, wakes them once.
 //
 // # One order of sums
 //

@@ -72,7 +72,11 @@ func (m *Model) Forward(b *model.Batch) (model.Output, error) {
 		return model.Output{}, fmt.Errorf("cpu: %w", err)
 	}
 	m.begin(len(b.Work))
-	defer func() { clear(m.tokens[:cap(m.tokens)]) }() // keeps nothing of the batch
+	m.pool.within.Store(true)
+	defer func() {
+		m.pool.within.Store(false)
+		clear(m.tokens[:cap(m.tokens)]) // keeps nothing of the batch
+	}()
 	m.tokens = m.tokens[:0]
 	for i := range b.Work {
 		w := &b.Work[i]

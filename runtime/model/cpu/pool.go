@@ -20,6 +20,7 @@ type pool struct {
 	state   atomic.Uint64
 	done    chan struct{}
 	workers []worker
+	within  atomic.Bool // a step is going on: the next region follows soon
 	ended   atomic.Bool
 	running sync.WaitGroup
 }
@@ -41,10 +42,13 @@ type worker struct {
 }
 
 // Looks are how often who waits looks before it sleeps; each so many it lets others
-// run. On a quiet machine this takes some 50 microseconds.
+// run. On a quiet machine this takes some 50 microseconds. Within a step it then looks for a
+// millisecond or two more, and each time lets other programs run: where a hypervisor
+// takes a processor away for that long, one that sleeps meanwhile is late, too.
 const (
 	looks     = 1 << 14
 	looksEach = 1 << 10
+	yields    = 1 << 12
 )
 
 // newPool starts threads-1 workers: who calls run is the first.
@@ -86,15 +90,27 @@ func (p *pool) open() { p.state.Store((p.state.Load()>>regionBits + 1) << region
 func (p *pool) close() {
 	s := p.state.Or(closed) | closed
 	for i := 1; s&insideMask != 0; i++ {
-		if i >= looks && p.state.CompareAndSwap(s, s|sleeping) {
+		if !p.pause(i) && p.state.CompareAndSwap(s, s|sleeping) {
 			<-p.done
 			return
 		}
+		s = p.state.Load()
+	}
+}
+
+// pause comes after the i-th look, and says whether there is to be another one.
+func (p *pool) pause(i int) bool {
+	switch {
+	case i < looks:
 		if i%looksEach == 0 {
 			runtime.Gosched()
 		}
-		s = p.state.Load()
+	case i < looks+yields && p.within.Load():
+		yield()
+	default:
+		return false
 	}
+	return true
 }
 
 // take does parts until there are no more.
@@ -125,12 +141,9 @@ func (p *pool) work(i int) {
 
 // await returns when there is another region than the last, or was.
 func (p *pool) await(w *worker, last uint64) {
-	for i := 1; i < looks; i++ {
+	for i := 1; p.pause(i); i++ {
 		if p.state.Load()>>regionBits != last {
 			return
-		}
-		if i%looksEach == 0 {
-			runtime.Gosched()
 		}
 	}
 	w.sleeps.Store(true)

@@ -13,6 +13,7 @@ import (
 func TestEveryPartOnce(t *testing.T) {
 	for _, threads := range []int{1, 2, 3, 8} {
 		p := newPool(threads)
+		p.within.Store(threads%2 == 0)
 		r := rand.New(rand.NewPCG(uint64(threads), 0))
 		busy := make([]atomic.Bool, threads)
 		for region := range 2000 {
@@ -54,18 +55,19 @@ func TestPartsRunSideBySide(t *testing.T) {
 	}
 }
 
-// Who waits for a part that takes long goes to sleep, and is woken.
+// Who waits for a part that takes long goes to sleep, also within a step, and is woken.
 func TestRunWaitsForALongPart(t *testing.T) {
 	p := newPool(2)
 	defer p.end()
-	for range 5 {
+	for i := range 10 {
+		p.within.Store(i >= 5)
 		var inside, ended atomic.Int32
 		p.run(2, func(worker, _ int) {
 			for inside.Add(1); inside.Load() < 2; { // both are at work
 				time.Sleep(time.Microsecond)
 			}
 			if worker == 1 {
-				time.Sleep(5 * time.Millisecond)
+				time.Sleep(30 * time.Millisecond)
 			}
 			ended.Add(1)
 		})

@@ -8,11 +8,13 @@ import (
 	"net"
 	"os"
 	"os/signal"
+	"runtime"
 	"sync"
 	"syscall"
 	"time"
 
 	"github.com/fanoutbench/fanoutbench/protocol"
+	"github.com/fanoutbench/fanoutbench/runtime/server/args"
 	"github.com/fanoutbench/fanoutbench/runtime/server/part"
 )
 
@@ -66,6 +68,9 @@ func (s *side) run(stderr io.Writer, parts map[string]part.Run) error {
 	if !ok {
 		return fmt.Errorf("no part of kind %q", s.job.ID.Kind)
 	}
+	if _, set := os.LookupEnv("GOMAXPROCS"); !set {
+		runtime.GOMAXPROCS(processors(s.job.ID.Kind, &s.job.Args, runtime.GOMAXPROCS(0)))
+	}
 	s.job.Args.APIKey = s.job.APIKey
 	env := part.Env{
 		ID: s.job.ID, Args: s.job.Args, Folder: s.job.Folder,
@@ -84,6 +89,21 @@ func (s *side) run(stderr io.Writer, parts map[string]part.Run) error {
 	go s.obey(cancel)
 	defer s.passSignals()()
 	return verdict(ctx, run(ctx, env))
+}
+
+// processors are how many of all a part runs on at once: parts of one kind share them, and the routers are a loop each. A
+// process that may run on more than it gets wakes a thread for each goroutine that is ready, only to have it
+// find nothing to do. The scheduler has all, for the model.
+func processors(kind string, a *args.Args, all int) int {
+	switch kind {
+	case part.Worker:
+		return max(1, all/a.TokenizerWorkerNum)
+	case part.Detokenizer:
+		return max(1, all/a.DetokenizerWorkerNum)
+	case part.Router, part.DetokenizerRouter:
+		return 1
+	}
+	return all
 }
 
 func inherited() (net.Listener, error) {
