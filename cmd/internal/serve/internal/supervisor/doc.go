@@ -26,8 +26,8 @@
 // kernel sends SIGTERM as well, which matters to a child that has not come so far
 // as to read its input.
 //
-// A child runs on the processors that are its kind's, divided by how many of it there are, and on one
-// at least; the scheduler on all. GOMAXPROCS in the environment is obeyed instead.
+// A child runs on the machine's processors divided by how many children of its kind there are, and on one
+// at least; a router on one, the scheduler on all. GOMAXPROCS in the environment is obeyed instead.
 //
 // With Args.InProcess the same parts run as goroutines of this process, over the
 // same sockets.
