@@ -89,7 +89,7 @@ func (f *runFlags) add(c *cobra.Command) {
 	fl.DurationVar(&f.timeout, "timeout", 30*time.Second, "of one request, from its sending")
 	fl.Float64Var(&f.tolerance, "score-tolerance", 0, "how far scores of the arms may lie apart (default: 1e-5 for builtin arms, else three times the reference's own spread)")
 	fl.Float64Var(&f.maxFailed, "max-failed", 0, "per cent of a trial's requests that may fail")
-	fl.DurationVar(&f.maxLateness, "max-lateness", 0, "how late a request may be sent; a run is invalid when of an arm's one in a hundred is later, or in a trial one in ten (default: 1ms, and at most a twentieth of the median time to the first byte)")
+	fl.DurationVar(&f.maxLateness, "max-lateness", 0, "how late a request may be sent; a run is invalid when more than one in a hundred of an arm's requests at a rate are later, or more than one in ten of a trial's (default: 1ms, and at most a twentieth of the median time to the first byte)")
 	fl.Uint64Var(&f.seed, "seed", 0, "of the coins and schedules (default: random, recorded)")
 	fl.Float64Var(&f.margin, "margin", 5, "slow-down, in per cent, that still counts as equal")
 	fl.StringSliceVar(&f.primary, "primary", nil, "metrics, of every cell, that the verdict is about; empty decides nothing (default: avg_ms and p90_ms of the open loop, superiority, and leading_ms, non-inferiority, where both arms are builtin:, dir: or git:)")

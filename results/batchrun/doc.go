@@ -54,7 +54,7 @@
 //
 // A run is invalid, with reasons, when the sender of some trial judged its own
 // sending so, when of an arm's requests at a rate, over all rounds, more than one in a hundred
-// was later than its trial's limit, when requests were not sent, when more failed than the plan allows, or
+// was later than its trial's limit (in a merged run, of any shard's), when requests were not sent, when more failed than the plan allows, or
 // when answers of the arms to the same request lie further apart than the plan
 // tolerates. Its figures are shown, because a load that nobody could hold is a
 // finding too, but decide nothing. A run that ended early is incomplete and has no

@@ -152,6 +152,37 @@ func merged(t *testing.T, dirs []string) *Folder {
 	return f
 }
 
+// A shard that was late over its rounds makes the merged run invalid, as it is itself, though of all requests
+// fewer than one in a hundred were.
+func TestMergeOfALateShard(t *testing.T) {
+	dirs := exampleShards(t, 2, func(e *exampleShard) {
+		e.alter = func(trial *Trial, requests []Request) {
+			if e.shard == 1 && trial.Round == 1 && trial.Arm == Candidate {
+				late := requests[3].IntendedMS + 2.5
+				requests[3].SentMS = &late
+			}
+		}
+	})
+	f := merged(t, dirs)
+	late, sent := 0, 0
+	for i, trial := range f.Trials {
+		for _, r := range f.Requests[i] {
+			if trial.Arm == Candidate {
+				sent++
+				if *r.SentMS-r.IntendedMS > 2 {
+					late++
+				}
+			}
+		}
+	}
+	if late != 1 || 100*late > MostLatePct*sent {
+		t.Fatalf("%d of %d requests are late: want one, of more than a hundred", late, sent)
+	}
+	if v := f.Result.Verdict; len(v.Invalid) != 1 || !strings.Contains(v.Invalid[0], ", candidate: shard 1: lateness: in all rounds 1 of ") {
+		t.Errorf("verdict %+v, want it invalid by shard 1's lateness", v)
+	}
+}
+
 // The merged run has every request of every shard once, with its latency; percentiles
 // are those of all latencies sorted by hand, and histograms are the shards' added up.
 func TestMerge(t *testing.T) {

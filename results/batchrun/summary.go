@@ -137,19 +137,25 @@ const MostLatePct = 1
 
 // lateness says of which arms and rates too many requests were late. Of one trial the sender allows more: it has few
 // requests, and what a machine does now and then shows in one round and not in the others. Where a trial has been
-// found late by itself, that says it.
+// found late by itself, that says it. Of a merged run each shard is judged for itself, since one that was late
+// would pass among many that were not; their limit is the least that a shard had.
 func (p Plan) lateness(trials []Trial, requests [][]Request) (why []string) {
-	type side struct {
-		cell int
-		arm  string
+	type sender struct {
+		cell  int
+		arm   string
+		shard int
 	}
-	late, sent, told := map[side]int{}, map[side]int{}, map[side]bool{}
+	late, sent, told := map[sender]int{}, map[sender]int{}, map[sender]bool{}
 	for i, t := range trials {
-		s := side{t.Cell, t.Arm}
-		told[s] = told[s] || slices.ContainsFunc(t.Reasons, func(r string) bool { return strings.Contains(r, "lateness: ") })
+		whole := sender{cell: t.Cell, arm: t.Arm}
+		told[whole] = told[whole] || slices.ContainsFunc(t.Reasons, func(r string) bool { return strings.Contains(r, "lateness: ") })
 		for _, r := range requests[i] {
 			if t.Judged == nil || r.SentMS == nil {
 				continue
+			}
+			s := whole
+			if r.Shard != nil {
+				s.shard = *r.Shard
 			}
 			sent[s]++
 			if *r.SentMS-r.IntendedMS > t.Judged.LatenessLimitMS {
@@ -159,10 +165,18 @@ func (p Plan) lateness(trials []Trial, requests [][]Request) (why []string) {
 	}
 	for cell, c := range p.Cells {
 		for _, arm := range []string{Reference, Candidate} {
-			s := side{cell, arm}
-			if 100*late[s] > MostLatePct*sent[s] && !told[s] {
-				why = append(why, fmt.Sprintf("%s, %s: lateness: in all rounds %d of %d requests, %.3g %%, were sent later than their trials allow, at most %d %% may",
-					c, arm, late[s], sent[s], 100*float64(late[s])/float64(sent[s]), MostLatePct))
+			if told[sender{cell: cell, arm: arm}] {
+				continue
+			}
+			for shard := range max(1, len(p.Parts)) {
+				s, of := sender{cell, arm, shard}, ""
+				if p.merged() {
+					of = fmt.Sprintf("shard %d: ", shard)
+				}
+				if 100*late[s] > MostLatePct*sent[s] {
+					why = append(why, fmt.Sprintf("%s, %s: %slateness: in all rounds %d of %d requests, %.3g %%, were sent later than their trials allow, at most %d %% may",
+						c, arm, of, late[s], sent[s], 100*float64(late[s])/float64(sent[s]), MostLatePct))
+				}
 			}
 		}
 	}

@@ -227,6 +227,25 @@ func TestFewLateRequests(t *testing.T) {
 	}
 }
 
+// Where a trial was found late, its arm's lateness over all rounds is not told as well.
+func TestLatenessIsToldOnce(t *testing.T) {
+	_, result := exampleRun(t, examplePlan(7), func(t *Trial, q []Request) {
+		if t.Cell != 2 || t.Arm != Candidate {
+			return
+		}
+		for i := range 6 {
+			late := q[i].IntendedMS + 1.5
+			q[i].SentMS = &late
+		}
+		if t.Round == 1 {
+			t.Valid, t.Reasons = false, []string{"lateness: too late"}
+		}
+	})
+	if why := result.Verdict.Invalid; len(why) != 1 || !strings.HasSuffix(why[0], ", candidate: lateness: too late") {
+		t.Errorf("invalid by %q, want the trial's reason alone", why)
+	}
+}
+
 // What makes a run invalid, and that its figures stay but decide nothing.
 func TestInvalid(t *testing.T) {
 	far := 1e-3

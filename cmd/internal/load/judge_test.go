@@ -101,8 +101,8 @@ func TestJudgeRules(t *testing.T) {
 			x.Err, x.FirstByte, x.Done = "status 503", &x.Intended, &x.Intended
 		}, firstN(800)...), func(int) float64 { return 0.0002 }), Limits{Lateness: 1e-3, LatenessShare: 0.05, Late: 0.01, Failures: 1}, nil},
 		{"fewer than one in a hundred late", shift(good(), func(i int) float64 { return 0.5 * float64(1-min(i%150, 1)) }), NullLimits(), nil},
-		{"one in ten late, of a trial", shift(queue(s, steady(0.005)), func(i int) float64 { return 0.5 * float64(1-min(i%11, 1)) }), Limits{Lateness: 1e-3, Late: 0.1}, nil},
-		{"more than one in ten late", shift(queue(s, steady(0.005)), func(i int) float64 { return 0.5 * float64(1-min(i%9, 1)) }), Limits{Lateness: 1e-3, Late: 0.1}, []string{"lateness: 1"}},
+		{"one in ten late, of a trial", shift(queue(s, steady(0.005)), func(i int) float64 { return 0.5 * float64(1-min(i%11, 1)) }), DefaultLimits(), nil},
+		{"more than one in ten late", shift(queue(s, steady(0.005)), func(i int) float64 { return 0.5 * float64(1-min(i%9, 1)) }), DefaultLimits(), []string{"lateness: 1"}},
 		{"a sender at half the rate", shift(good(), func(i int) float64 { return s.At[i] }), Limits{Lateness: 100}, []string{"rate: requests were sent"}},
 		{"a server at half the rate", queue(s, steady(0.02)), DefaultLimits(), []string{"saturation: requests were answered", "saturation: requests in flight grew"}},
 		{"a stall in the middle", queue(s, stallAt(400, 0.5)), NullLimits(), nil},

@@ -49,7 +49,7 @@ func modelFlags(f *pflag.FlagSet, a *args.Args) {
 	f.StringVar(&a.ChatTemplate, "chat-template", a.ChatTemplate, "file with a Jinja template for chats (default: the model's own)")
 	f.StringVar(&a.ServedModelName, "served-model-name", a.ServedModelName, "name in /v1/models and /server_info; answers have the request's own model, or default (default: --model-path, or the device's own)")
 	f.StringVar(&a.Device, "device", a.Device, "cpu; cuda, an NVIDIA GPU, where it is built; auto, the GPU where there is one, otherwise cpu; or sim: steps of a stated duration and seeded tokens")
-	f.StringVar(&a.DType, "dtype", a.DType, "how a model's matrices are kept: auto (each as in its file), bfloat16, float16, float32; sums are float32")
+	f.StringVar(&a.DType, "dtype", a.DType, "how a model's matrices are kept: auto (each as in its file), bfloat16 (keys and values are rounded to it, too), float16, float32; sums are float32")
 	f.StringVar(&a.Quantization, "quantization", a.Quantization, "q8_0: a model's matrices, but for the embedding, as GGML's 8 bits")
 	f.IntVar(&a.ContextLength, "context-length", a.ContextLength, "most tokens of a prompt and its answer (default: the model's)")
 	f.Uint64Var(&a.RandomSeed, "random-seed", a.RandomSeed, "seed of the model without files, and of requests without one")

@@ -14,7 +14,7 @@ import (
 
 // Options say how a checkpoint is served.
 type Options struct {
-	DType         tensor.DType  // F32, F16 or BF16; 0: each matrix as it lies in the file, Q4_0 and Q4_1 as F32
+	DType         tensor.DType  // F32, F16 or BF16; with BF16 keys and values are rounded to it; 0: each matrix as it lies in the file, Q4_0 and Q4_1 as F32
 	Q8            bool          // the matrices of the layers and the head are Q8, whatever DType is
 	ContextLength int           // tokens of a request; 0: the file's, which is also the most
 	Slots         int           // places for a token's keys and values

@@ -43,12 +43,13 @@ type worker struct {
 
 // Looks are how often who waits looks before it sleeps; each so many it lets others
 // run. On a quiet machine this takes some 50 microseconds. Within a step it then looks for a
-// millisecond or two more, and each time lets other programs run: where a hypervisor
+// millisecond or two more, or for longer on a busy one, as it each time lets other programs run: where a hypervisor
 // takes a processor away for that long, one that sleeps meanwhile is late, too.
 const (
-	looks     = 1 << 14
-	looksEach = 1 << 10
-	yields    = 1 << 12
+	looks      = 1 << 14
+	looksEach  = 1 << 10
+	yields     = 1 << 12
+	yieldsEach = 1 << 6
 )
 
 // newPool starts threads-1 workers: who calls run is the first.
@@ -106,6 +107,9 @@ func (p *pool) pause(i int) bool {
 			runtime.Gosched()
 		}
 	case i < looks+yields && p.within.Load():
+		if i%yieldsEach == 0 {
+			runtime.Gosched()
+		}
 		yield()
 	default:
 		return false

@@ -55,10 +55,18 @@ func TestPartsRunSideBySide(t *testing.T) {
 	}
 }
 
-// Who waits for a part that takes long goes to sleep, also within a step, and is woken.
-func TestRunWaitsForALongPart(t *testing.T) {
+// Who waits long, for a part or for the next region, goes to sleep, also within a step, and is woken.
+func TestWaitersSleep(t *testing.T) {
 	p := newPool(2)
 	defer p.end()
+	sleeps := func(who string, asleep func() bool) {
+		for end := time.Now().Add(time.Minute); !asleep(); time.Sleep(time.Millisecond) {
+			if time.Now().After(end) {
+				t.Errorf("%s does not sleep", who)
+				return
+			}
+		}
+	}
 	for i := range 10 {
 		p.within.Store(i >= 5)
 		var inside, ended atomic.Int32
@@ -67,12 +75,16 @@ func TestRunWaitsForALongPart(t *testing.T) {
 				time.Sleep(time.Microsecond)
 			}
 			if worker == 1 {
-				time.Sleep(30 * time.Millisecond)
+				sleeps("run", func() bool { return p.state.Load()&sleeping != 0 })
 			}
 			ended.Add(1)
 		})
 		if ended.Load() != 2 {
 			t.Fatalf("run returned when %d of two parts had ended", ended.Load())
+		}
+		sleeps("the worker", p.workers[0].sleeps.Load)
+		if t.Failed() {
+			return
 		}
 	}
 }

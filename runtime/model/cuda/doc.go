@@ -58,11 +58,11 @@
 // # Sums
 //
 // On one device logits are the same each time for the same batch. They are those of package cpu but for the
-// last bits, also with BF16, where package cpu rounds keys and values to it as well if it is asked for that DType. Blocks of up to eight tokens are
-// multiplied by other kernels than larger ones, in another order of sums: so logits depend, in
-// the sixth digit, on how a prompt is cut and how large a batch is; and where a key or a value
-// lies next to the middle between two BF16 numbers, the last bit of its sum decides to which it is
-// rounded. The documentation of package kernels says which kernel adds in which order.
+// last bits; with BF16 that is package cpu with DType BF16, which rounds keys and values as well. Blocks
+// of up to eight tokens are multiplied by other kernels than larger ones, in another order of sums: so
+// logits depend, in the sixth digit, on how a prompt is cut and how large a batch is; and where a key
+// or a value lies next to the middle between two BF16 numbers, the last bit of its sum decides to
+// which it is rounded. The documentation of package kernels says which kernel adds in which order.
 //
 // # Errors
 //

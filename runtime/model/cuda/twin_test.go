@@ -10,8 +10,7 @@ import (
 	"github.com/fanoutbench/fanoutbench/runtime/model/tensor"
 )
 
-// twin computes one request in plain loops of float64, and rounds to bf16 what the device does: keys and
-// values.
+// twin computes one request in plain loops of float64, and rounds keys and values to bf16, as the device does.
 type twin struct {
 	config       qwen3.Config
 	weights      *checkpoint.Weights

@@ -63,7 +63,6 @@ func TestEncodeRoundsToTheNearest(t *testing.T) {
 	}
 }
 
-// What a format can hold comes back as it was.
 // Rounding in place is what encoding and reading give.
 func TestRoundBF16(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 0))
@@ -80,6 +79,7 @@ func TestRoundBF16(t *testing.T) {
 	}
 }
 
+// What a format can hold comes back as it was.
 func TestEncodeKeepsWhatFits(t *testing.T) {
 	for _, f := range []Format{F32, F16, BF16, Q8} {
 		row := make([]float32, 64)

@@ -43,7 +43,7 @@
 // output where it is asked to: with matvec_gated, a decoding layer has no kernels for norms,
 // sums and SiLU. A warp holds two steps of 2 KB of weights, one being multiplied, one under way.
 // The activations lie in shared memory in an order in which a warp's 16-byte reads touch all
-// banks alike; so do the tiles of gemm (rows of 20 words) and attend (rows of headdim+4).
+// banks alike; so do the tiles of gemm (rows of 20 words, of the large one 12) and attend (rows of headdim+4).
 //
 // Tensor cores multiply bf16 with bf16, and an activation rounded to it is off by up to 2^-8. So
 // gemm_bf16 has each in three parts, the nearest bf16, the one nearest to what that leaves and the

@@ -46,7 +46,7 @@ var mutants = []mutant{
 
 	{"gemm", false, "(words / 2));\n            " + barrier, "(words / 2));", "TestGEMM"},
 	{"gemm", false, "r < a.rows && column", "column", "TestGEMM"},
-	{"gemm", false, "constexpr int parts = 3", "constexpr int parts = 2", "TestGEMM"},
+	{"gemm", false, "constexpr int parts = 3", "constexpr int parts = 2", "TestGEMMByTheUnitMatrix"},
 	{"gemm", false, "(a & 0x7f80u) == 0x7f80u ? 0.0f : ", "", "TestGEMMOfNoNumbers"},
 	{"gemm", false, "part * M + 16 * i", "part * N + 16 * i", "TestGEMM"},
 	{"gemm", false, "8 * (p & 1)", "8 * (p >> 1)", "TestGEMM"},

@@ -285,6 +285,27 @@ func TestGEMM(t *testing.T) {
 	})
 }
 
+// The parts of an activation are all of it: by the unit matrix it comes out, within a rounding.
+func TestGEMMByTheUnitMatrix(t *testing.T) {
+	inOrders(t, func(d *device) {
+		const size, tokens = 24, 9
+		w, x := make([]float32, size*size), normal(random(1), F32, tokens*size)
+		for i := range size {
+			w[i*size+i] = 1
+		}
+		var want, tolerance []float64
+		for _, v := range x {
+			want, tolerance = append(want, float64(v)), append(tolerance, 2*unit*math.Abs(float64(v)))
+		}
+		for _, d.multiprocessors = range []int{1, 1 << 20} {
+			p := Product{Out: d.room(4 * tokens * size), W: d.put(BF16, w), X: d.floats(x), Rows: size, Cols: size, Tokens: tokens}
+			check(d.GEMM(d.t, BF16, p))
+			near("by the unit matrix", d.get(F32, p.Out), want, tolerance)
+		}
+		d.free()
+	})
+}
+
 // What is no number, or larger than the largest bf16, goes through as with the other kernels: an infinity is one.
 func TestGEMMOfNoNumbers(t *testing.T) {
 	inOrders(t, func(d *device) {

@@ -12,6 +12,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strings"
 	"sync"
 	"syscall"
@@ -89,6 +90,8 @@ func misbehave(ctx context.Context, e part.Env, what string) error {
 		panic("a broken part")
 	case "exit":
 		os.Exit(0)
+	case "processors":
+		return fmt.Errorf("it runs on %d", runtime.GOMAXPROCS(0))
 	case "return":
 		return nil
 	case "mute":
