@@ -11,7 +11,8 @@
 # through a server. Each part has a time limit, together under eight minutes; one that fails does not keep the others from running,
 # and the exit status is 1 then.
 #
-# FANOUTBENCH_LIBCUDA names another libcuda.so.1: the fake driver's, to try the script without a GPU, with FANOUTBENCH_GPU_MODEL=small.
+# FANOUTBENCH_LIBCUDA names another libcuda.so.1: the fake driver's, to try the script without a GPU, with FANOUTBENCH_GPU_MODEL=small, which
+# also makes the streams short. On a machine that does other things meanwhile a part may run into its limit.
 set -euo pipefail
 
 pack() {
@@ -46,7 +47,11 @@ part() {
         "$(grep -cE '^--- PASS' "$work/said" || true)" "$(grep -cE '^--- FAIL' "$work/said" || true)")")
     if [ "$status" -ne 0 ]; then
         failed=1
-        echo "gpu_check.sh: $name failed:" >&2
+        if [ "$status" -eq 124 ]; then
+            echo "gpu_check.sh: $name was ended after $limit seconds, its limit; what it had said:" >&2
+        else
+            echo "gpu_check.sh: $name failed:" >&2
+        fi
         tail -n 40 "$work/said" >&2
     fi
 }
@@ -58,6 +63,8 @@ check() {
     trap 'rm -rf "$work"' EXIT
     export FANOUTBENCH_LIBCUDA="${FANOUTBENCH_LIBCUDA:-libcuda.so.1}" FANOUTBENCH_GPU_REPORT="$work/speed"
     export FANOUTBENCH_FAKECUDA="$FANOUTBENCH_LIBCUDA" FANOUTBENCH_GPU_MODEL="${FANOUTBENCH_GPU_MODEL:-qwen3-0.6b}"
+    local tokens=128
+    if [ "$FANOUTBENCH_GPU_MODEL" = small ]; then tokens=8; fi
     cd "$dir/model/cuda/kernels" # as the tests' own folders lie
     # Tests that inject failures into the fake driver, or build a changed one, mean nothing on a device.
     local fake='Mutants|TooLittleMemory|DevicesThatCannotBe|FailuresInAStep|LostDevice'
@@ -65,7 +72,7 @@ check() {
     cd ..
     part model 120 "$dir/cuda.test" -test.v -test.skip "$fake|TestSpeed"
     part speed 120 "$dir/cuda.test" -test.v -test.run '^TestSpeed$'
-    part serving 60 "$dir/streamload" -streams 32 -tokens "${FANOUTBENCH_GPU_TOKENS:-128}" -rounds 2 -- "$dir/fanoutserve" --device cuda --incremental-streaming-output --enable-metrics
+    part serving 60 "$dir/streamload" -streams 32 -tokens "$tokens" -rounds 2 -- "$dir/fanoutserve" --device cuda --incremental-streaming-output --enable-metrics
     {
         printf '{"commit":"%s","kernel":"%s","parts":{%s},"serving":' "$(cat "$dir/commit")" "$(uname -sr)" "$(
             IFS=,

@@ -146,8 +146,8 @@ func (d *driver) reasons(t *loaded) []string {
 	return []string{fmt.Sprintf("%s: %d of %d requests failed, the first: %s", load.RuleErrors, failed, len(t.result.Sent), first)}
 }
 
-// withTaken adds to a reason about lateness what the host took meanwhile, where it took something: a thread
-// whose processor is away cannot send.
+// withTaken adds to a reason about lateness or saturation what the host took meanwhile, where it took something: a thread
+// whose processor is away can neither send nor answer.
 func withTaken(reasons []string, beside *results.Disturbance) []string {
 	ms := beside.StealMS()
 	if ms == nil || *ms == 0 {
@@ -155,7 +155,7 @@ func withTaken(reasons []string, beside *results.Disturbance) []string {
 	}
 	told := slices.Clone(reasons)
 	for i, r := range told {
-		if strings.HasPrefix(r, load.RuleLateness+":") {
+		if strings.HasPrefix(r, load.RuleLateness+":") || strings.HasPrefix(r, load.RuleSaturation+":") {
 			told[i] = fmt.Sprintf("%s; the host took %.0f ms of processor time meanwhile", r, *ms)
 		}
 	}

@@ -28,6 +28,7 @@ type Result struct {
 	Seconds float64
 	First   []time.Duration // from the request to the first event, ascending
 	Gaps    []time.Duration // between two events of a stream, ascending
+	clients []*client
 }
 
 // keepGaps bounds what is kept of gaps: of a long load every k-th.
@@ -48,7 +49,7 @@ func (c Config) check() error {
 	return nil
 }
 
-// Run loads the server and checks what it sends. The first fault ends the load.
+// Run loads the server and checks what it sends, but for the text, which [Result.Compare] does. The first fault ends the load.
 func Run(ctx context.Context, c Config) (Result, error) {
 	if err := c.check(); err != nil {
 		return Result{}, err
@@ -70,12 +71,12 @@ func Run(ctx context.Context, c Config) (Result, error) {
 	if err := context.Cause(ctx); err != nil {
 		return Result{}, err
 	}
-	return add(clients, time.Since(begin)), compare(ctx, c, clients)
+	return add(clients, time.Since(begin)), nil
 }
 
 // add sums up what the clients saw.
 func add(clients []*client, took time.Duration) Result {
-	r := Result{Seconds: took.Seconds()}
+	r := Result{Seconds: took.Seconds(), clients: clients}
 	for _, c := range clients {
 		r.Streams += c.streams
 		r.Tokens += c.tokens
@@ -88,14 +89,14 @@ func add(clients []*client, took time.Duration) Result {
 	return r
 }
 
-// compare asks for each seed's text once more, in one piece.
-func compare(ctx context.Context, c Config, clients []*client) error {
+// Compare asks for each seed's text once more, in one piece.
+func (r Result) Compare(ctx context.Context, c Config) error {
 	conn, err := dial(ctx, c.Address)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = conn.Close() }() // read to its end or failed
-	for _, client := range clients {
+	for _, client := range r.clients {
 		if client.streams == 0 {
 			return fmt.Errorf("streamload: seed %d had no stream", client.seed)
 		}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -22,6 +23,15 @@ type body struct {
 		MaxNewTokens int `json:"max_new_tokens"`
 		SamplingSeed int `json:"sampling_seed"`
 	} `json:"sampling_params"`
+}
+
+// checked is a load with all its checks.
+func checked(ctx context.Context, c Config) (Result, error) {
+	r, err := Run(ctx, c)
+	if err != nil {
+		return r, err
+	}
+	return r, r.Compare(ctx, c)
 }
 
 // serve answers as the server does; fault, if any, changes an event before it goes out: it returns what
@@ -62,7 +72,7 @@ func serve(t *testing.T, fault func(seed, at int, event string) string) string {
 
 func TestLoad(t *testing.T) {
 	address := serve(t, nil)
-	r, err := Run(t.Context(), Config{Address: address, Streams: 7, Tokens: 9, Prompt: 3, Rounds: 4})
+	r, err := checked(t.Context(), Config{Address: address, Streams: 7, Tokens: 9, Prompt: 3, Rounds: 4})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +109,7 @@ func TestLoadFaults(t *testing.T) {
 		"early":     {at(3, replace("null", `{"type":"length","length":5}`)), "4 tokens at the finish, expected 5"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := Run(t.Context(), Config{Address: serve(t, c.fault), Streams: 2, Tokens: 5, Prompt: 1, Rounds: 1})
+			_, err := checked(t.Context(), Config{Address: serve(t, c.fault), Streams: 2, Tokens: 5, Prompt: 1, Rounds: 1})
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("got %v, want an error with %q", err, c.want)
 			}
@@ -109,13 +119,13 @@ func TestLoadFaults(t *testing.T) {
 
 func TestLoadRefusals(t *testing.T) {
 	for _, c := range []Config{{Tokens: 1, Prompt: 1, Rounds: 1}, {Streams: 1, Prompt: 1, Rounds: 1}, {Streams: 1, Tokens: 1, Rounds: 1}, {Streams: 1, Tokens: 1, Prompt: 1}} {
-		if _, err := Run(t.Context(), c); err == nil {
+		if _, err := checked(t.Context(), c); err == nil {
 			t.Errorf("%+v: no error", c)
 		}
 	}
 	server := httptest.NewServer(http.NotFoundHandler())
 	defer server.Close()
-	_, err := Run(t.Context(), Config{Address: server.Listener.Addr().String(), Streams: 1, Tokens: 1, Prompt: 1, Rounds: 1})
+	_, err := checked(t.Context(), Config{Address: server.Listener.Addr().String(), Streams: 1, Tokens: 1, Prompt: 1, Rounds: 1})
 	if err == nil || !strings.Contains(err.Error(), "404") {
 		t.Errorf("got %v, want the status", err)
 	}

@@ -107,6 +107,9 @@ func measure(ctx context.Context, out io.Writer, s *server, c Config, every time
 	}
 	p.line("rows", "built %.0f, delivered %.0f (%.0f a second), dropped %.0f, in flight %.0f; missing %.0f, doubled %.0f, reordered %.0f",
 		rows["built"], rows["delivered"], rows["delivered"]/r.Seconds, rows["dropped"], rows["in_flight"], rows["missing"], rows["doubled"], rows["reordered"])
+	if err := r.Compare(ctx, c); err != nil {
+		return err
+	}
 	return p.err
 }
 

@@ -35,8 +35,8 @@ struct Product {
 };
 
 // Two numbers, each in three parts: the bf16 next to it, the one next to what that leaves, and the one next
-// to what is left then. Together they are the number, but for its 25th bit. Where the first is no number,
-// nothing is left.
+// to what is left then. Together they are the number, all 24 bits of it, unless it is below 2^-110. Where the
+// first is no number, nothing is left.
 constexpr int parts = 3;
 struct Pair {
     unsigned part[parts];

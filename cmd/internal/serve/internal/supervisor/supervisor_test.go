@@ -181,7 +181,7 @@ func TestPartsThatDoNotStart(t *testing.T) {
 		{"detokenizer-1=panic", "failed: exit status 2; last lines of its log: ", false},
 		{"worker-2=exit", "failed: it ended, which nobody had asked for", false},
 		{"router=return", "failed: it ended, which nobody had asked for", false},
-		{"router=processors", "failed: it runs on 1;", false},
+		{"router=processors", "failed: it runs on 1", false},
 		{"router=return", "failed: it ended, which nobody had asked for", true},
 		{"detokenizer-router=nonsense", "failed: exit status 1", false},
 	} {
