@@ -126,6 +126,9 @@ func (r *response) parseHead(head string) error {
 			}
 			length = int64(n)
 		case "transfer-encoding":
+			if minor == 0 { // RFC 9112, section 6.1: its framing is faulty
+				return fmt.Errorf("Transfer-Encoding %q in HTTP/1.0, want it in HTTP/1.1 alone", value)
+			}
 			if chunked || !strings.EqualFold(value, "chunked") {
 				return fmt.Errorf("Transfer-Encoding %q, want chunked alone", value)
 			}

@@ -121,6 +121,7 @@ func TestResponseRefuses(t *testing.T) {
 		{ok + "Content-Length: 300000000\r\n\r\n", "at most 268435456"},
 		{ok + "Transfer-Encoding: gzip, chunked\r\n\r\n", "chunked alone"},
 		{ok + "Content-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n", "both"},
+		{"HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", "in HTTP/1.0"},
 		{ok + "Content-Length: 5\r\n\r\nhel", "within the answer, after 3 bytes"},
 		{ok + "Content-L", "within the answer, after 0 bytes"},
 		{ok + "Transfer-Encoding: chunked\r\n\r\n5\r\nhello", "within the answer, after 5 bytes"},
