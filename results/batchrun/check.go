@@ -32,7 +32,7 @@ func (t *Trial) count(requests []Request) {
 			t.Unsent++
 			continue
 		}
-		late = append(late, *r.SentMS-r.IntendedMS)
+		late = append(late, r.latenessMS())
 	}
 	if len(late) == 0 {
 		return
@@ -44,6 +44,9 @@ func (t *Trial) count(requests []Request) {
 	}
 	t.Lateness = &Lateness{P50MS: at(0.5), P90MS: at(0.9), P99MS: at(0.99), MaxMS: late[len(late)-1]}
 }
+
+// latenessMS is how long after its intended time a request was sent, which was.
+func (r Request) latenessMS() float64 { return *r.SentMS - r.IntendedMS }
 
 // check holds a trial and its requests against the plan. next is the number of the
 // trial.

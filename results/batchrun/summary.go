@@ -135,52 +135,67 @@ func invalidity(p Plan, trials []Trial, requests [][]Request, a Agreement) []str
 // limits.
 const MostLatePct = 1
 
+// sender is who sent an arm's requests in a cell: of a merged run a shard, otherwise number 0.
+type sender struct {
+	cell  int
+	arm   string
+	shard int
+}
+
 // lateness says of which arms and rates too many requests were late. Of one trial the sender allows more: it has few
 // requests, and what a machine does now and then shows in one round and not in the others. Where a trial has been
 // found late by itself, that says it. Of a merged run each shard is judged for itself, since one that was late
 // would pass among many that were not; their limit is the least that a shard had.
 func (p Plan) lateness(trials []Trial, requests [][]Request) (why []string) {
-	type sender struct {
-		cell  int
-		arm   string
-		shard int
-	}
-	late, sent, told := map[sender]int{}, map[sender]int{}, map[sender]bool{}
-	for i, t := range trials {
-		whole := sender{cell: t.Cell, arm: t.Arm}
-		told[whole] = told[whole] || slices.ContainsFunc(t.Reasons, func(r string) bool { return strings.Contains(r, "lateness: ") })
-		for _, r := range requests[i] {
-			if t.Judged == nil || r.SentMS == nil {
-				continue
-			}
-			s := whole
-			if r.Shard != nil {
-				s.shard = *r.Shard
-			}
-			sent[s]++
-			if *r.SentMS-r.IntendedMS > t.Judged.LatenessLimitMS {
-				late[s]++
-			}
-		}
-	}
+	late, sent := lateRequests(trials, requests)
 	for cell, c := range p.Cells {
 		for _, arm := range []string{Reference, Candidate} {
-			if told[sender{cell: cell, arm: arm}] {
+			if foundLate(trials, cell, arm) {
 				continue
 			}
 			for shard := range max(1, len(p.Parts)) {
 				s, of := sender{cell, arm, shard}, ""
+				if 100*late[s] <= MostLatePct*sent[s] {
+					continue
+				}
 				if p.merged() {
 					of = fmt.Sprintf("shard %d: ", shard)
 				}
-				if 100*late[s] > MostLatePct*sent[s] {
-					why = append(why, fmt.Sprintf("%s, %s: %slateness: in all rounds %d of %d requests, %.3g %%, were sent later than their trials allow, at most %d %% may",
-						c, arm, of, late[s], sent[s], 100*float64(late[s])/float64(sent[s]), MostLatePct))
-				}
+				why = append(why, fmt.Sprintf("%s, %s: %slateness: in all rounds %d of %d requests, %.3g %%, were sent later than their trials allow, at most %d %% may",
+					c, arm, of, late[s], sent[s], 100*float64(late[s])/float64(sent[s]), MostLatePct))
 			}
 		}
 	}
 	return why
+}
+
+// lateRequests counts, of the trials whose lateness was judged, who sent how many requests, and how many of them later than
+// their trial allows.
+func lateRequests(trials []Trial, requests [][]Request) (late, sent map[sender]int) {
+	late, sent = map[sender]int{}, map[sender]int{}
+	for i, t := range trials {
+		for _, r := range requests[i] {
+			if t.Judged == nil || r.SentMS == nil {
+				continue
+			}
+			s := sender{cell: t.Cell, arm: t.Arm}
+			if r.Shard != nil {
+				s.shard = *r.Shard
+			}
+			sent[s]++
+			if r.latenessMS() > t.Judged.LatenessLimitMS {
+				late[s]++
+			}
+		}
+	}
+	return late, sent
+}
+
+// foundLate says whether a trial of the arm in the cell was found late by itself.
+func foundLate(trials []Trial, cell int, arm string) bool {
+	return slices.ContainsFunc(trials, func(t Trial) bool {
+		return t.Cell == cell && t.Arm == arm && slices.ContainsFunc(t.Reasons, func(r string) bool { return strings.Contains(r, "lateness: ") })
+	})
 }
 
 // analyze says what the rounds mean for the plan's family; nil for a plan without

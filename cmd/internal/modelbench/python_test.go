@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/fanoutbench/fanoutbench/runtime/model/checkpoint"
+	"github.com/fanoutbench/fanoutbench/runtime/model/modeltest/stored"
 	"github.com/fanoutbench/fanoutbench/runtime/model/tensor"
 )
 
@@ -42,18 +43,7 @@ func tinyShape(t *testing.T, python string) string {
 // The three forms of scripts/make_random_qwen3.py are one model: the same config, bf16 to the bit, and Q8_0 within half a step.
 func TestRandomQwen3IsOneModelInThreeForms(t *testing.T) {
 	dir := tinyShape(t, peersPython(t))
-	open := func(name string) *checkpoint.Checkpoint {
-		c, err := checkpoint.Open(filepath.Join(dir, name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() {
-			if err := c.Close(); err != nil {
-				t.Error(err)
-			}
-		})
-		return c
-	}
+	open := func(name string) *checkpoint.Checkpoint { return stored.Open(t, filepath.Join(dir, name)) }
 	hf, bf16, q8 := open("hf"), open("bf16.gguf"), open("q8_0.gguf")
 	if hf.HiddenSize != 64 || hf.Layers != 2 || hf.HeadDim != 32 || !hf.TieWordEmbeddings || hf.RopeTheta != 1e6 || !slices.Equal(hf.EOS, []int64{199}) {
 		t.Errorf("config %+v, want the shape that was asked for", hf.Config)

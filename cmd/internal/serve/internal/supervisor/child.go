@@ -68,8 +68,8 @@ func (s *side) run(stderr io.Writer, parts map[string]part.Run) error {
 	if !ok {
 		return fmt.Errorf("no part of kind %q", s.job.ID.Kind)
 	}
-	all := runtime.GOMAXPROCS(0)
 	if _, set := os.LookupEnv("GOMAXPROCS"); !set {
+		all := runtime.GOMAXPROCS(0)
 		if own := processors(s.job.ID.Kind, &s.job.Args, all); own < all { // Go no longer follows a cgroup's limit then
 			runtime.GOMAXPROCS(own)
 		}
