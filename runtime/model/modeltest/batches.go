@@ -119,7 +119,11 @@ func (s Subject) TestBatches(t *testing.T, seed uint64, longest int, d *Draws) {
 
 func (s Subject) compareAlone(t *testing.T, p *part) {
 	t.Helper()
-	want := s.whole(t, p.tokens, inOrder(len(p.tokens)))[p.first:]
+	alone := s
+	if s.Twin != nil {
+		alone = *s.Twin
+	}
+	want := alone.whole(t, p.tokens, inOrder(len(p.tokens)))[p.first:]
 	if len(p.logits) != len(want) {
 		t.Fatalf("rid %q: logits of %d positions, want %d", p.rid, len(p.logits), len(want))
 	}

@@ -12,7 +12,8 @@ import (
 // its own, that hands its logits to the keeper.
 type Subject struct {
 	VocabSize int
-	Within    float64 // how far a batch may move a logit; 0: by no bit, which package model asks for
+	Within    float64  // how far a batch may move a logit; 0: by no bit, which package model asks for
+	Twin      *Subject // whose logits of a request alone a batch is to give; nil: its own
 	New       func(t testing.TB, slots int, k *Keeper) model.Model
 }
 
